@@ -1,0 +1,55 @@
+# PYTHON makes .venv, JOBS is how many processes run the tests, ARGS goes to the casethread command:
+#   make run ARGS='--port 8080'
+PYTHON ?= python3
+JOBS ?= 2
+
+BIN = .venv/bin
+STAMP = .venv/.installed
+
+.PHONY: help install run play test check lint format clean
+
+help:
+	@echo 'make run      start Casethread; with no Slack tokens, the local workspace in the browser'
+	@echo 'make play     play the scripted cases through the local workspace'
+	@echo 'make test     run the tests'
+	@echo 'make check    format, lint, types, imports, tests: what CI runs'
+	@echo 'make format   format the code and mend what the linter can'
+	@echo 'make install  make .venv with everything in it (the others do this by themselves)'
+	@echo 'make clean    remove .venv and caches; cases, the shop and .env stay'
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'Casethread needs Python 3.11 or newer as $(PYTHON). Another one: make PYTHON=python3.12' >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv >/dev/null || { \
+	  rm -rf .venv; \
+	  echo "$(PYTHON) can't make a virtual environment. On Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo 'Installing into .venv; this takes a minute'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+run: install
+	@exec $(BIN)/casethread start $(ARGS)
+
+play: install
+	@exec $(BIN)/casethread play $(ARGS)
+
+test: install
+	@$(BIN)/python -m pytest -q -n $(JOBS) $(ARGS)
+
+check: lint test
+
+lint: install
+	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted. Mend with: make format" >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@$(BIN)/lint-imports --no-logo
+
+format: install
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+clean:
+	@rm -rf .venv .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
+	@find agent bot storage tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,155 @@
+"""The only file that imports anthropic: one request, its deadline, and what became of it.
+
+The SDK retries what is temporary (408, 409, 429, 5xx, connection errors) twice; nothing here adds
+a second layer of fast retries. A reply is kept as the JSON that came, never as SDK objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anthropic
+import httpx2
+
+from agent.run import Json, Usage
+
+log = logging.getLogger(__name__)
+
+# The SDK obeys any Retry-After, even of days: this bounds a call with all its retries.
+DEADLINE_SECONDS = 180.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """A usable answer. `content` and all else in `message` are exactly what the API sent."""
+
+    message: Json
+    usage: Usage
+    request_id: str | None
+    seconds: float
+
+    @property
+    def content(self) -> Any:
+        return self.message.get("content")
+
+    @property
+    def stop_reason(self) -> str | None:
+        return self.message.get("stop_reason")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """No usable answer. `temporary`: trying again later can help."""
+
+    temporary: bool
+    what: str
+    """In a word for the trace: a status or the kind of failure."""
+    detail: str
+    """For the log; may hold the API's own words."""
+    maybe_charged: bool
+    """The request was sent and no error answer came back: it may cost money all the same."""
+    request_id: str | None
+    seconds: float
+
+
+class Claude:
+    """A client of the Messages API. `base_url` None is the API's own."""
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str | None = None,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        max_retries: int = 2,
+    ) -> None:
+        self._deadline_seconds = deadline_seconds
+        self._client = anthropic.AsyncAnthropic(
+            api_key=api_key, base_url=base_url, max_retries=max_retries
+        )
+
+    async def ask(
+        self, frozen: Json, messages: Sequence[Json], *, max_tokens: int
+    ) -> Turn | Failure:
+        """Send the whole conversation; never raises for what the API or the network does.
+
+        `frozen` is `Agent.frozen`; `messages` have their images filled in. Two cache marks: the
+        end of tools and system, shared by all runs of an agent, and the API's automatic one,
+        which moves with the conversation.
+        """
+        started = time.monotonic()
+
+        def failure(
+            what: str, error: BaseException, *, temporary: bool, maybe_charged: bool
+        ) -> Failure:
+            return Failure(
+                temporary=temporary,
+                what=what,
+                detail=str(error) or type(error).__name__,
+                maybe_charged=maybe_charged,
+                request_id=getattr(error, "request_id", None),
+                seconds=time.monotonic() - started,
+            )
+
+        mark: Any = {"type": "ephemeral"}
+        system: Any = [{"type": "text", "text": frozen["system"], "cache_control": mark}]
+        given: Any = list(messages)
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                response = await self._client.messages.with_raw_response.create(
+                    model=frozen["model"],
+                    max_tokens=max_tokens,
+                    system=system,
+                    tools=frozen["tools"],
+                    thinking=frozen["thinking"],
+                    messages=given,
+                    cache_control=mark,
+                )
+                body = await response.text()
+            message = json.loads(body)
+            usage = _usage(message["usage"])
+        except anthropic.APITimeoutError as error:
+            return failure("timeout", error, temporary=True, maybe_charged=True)
+        except anthropic.APIConnectionError as error:
+            unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
+            return failure("connection", error, temporary=True, maybe_charged=not unsent)
+        except anthropic.APIStatusError as error:
+            temporary = error.status_code in (408, 409, 429) or error.status_code >= 500
+            what = str(error.status_code)
+            return failure(what, error, temporary=temporary, maybe_charged=False)
+        except TimeoutError as error:
+            return failure("deadline", error, temporary=True, maybe_charged=True)
+        except httpx2.HTTPError as error:
+            return failure("connection", error, temporary=True, maybe_charged=True)
+        except (ValueError, KeyError, TypeError) as error:
+            # A body that isn't JSON, or JSON that is no message: never used as a turn.
+            return failure("not a message", error, temporary=True, maybe_charged=True)
+        return Turn(
+            message=message,
+            usage=usage,
+            request_id=response.request_id,
+            seconds=time.monotonic() - started,
+        )
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _usage(reported: Json) -> Usage:
+    """From the API's `usage`; a cache write without its split counts as a 5 minute one."""
+    split: Json = reported.get("cache_creation") or {}
+    written = int(reported.get("cache_creation_input_tokens") or 0)
+    write_1h = int(split.get("ephemeral_1h_input_tokens") or 0)
+    return Usage(
+        uncached=int(reported["input_tokens"]),
+        cache_read=int(reported.get("cache_read_input_tokens") or 0),
+        cache_write_5m=max(written - write_1h, 0),
+        cache_write_1h=write_1h,
+        output=int(reported["output_tokens"]),
+    )

@@ -1,0 +1,125 @@
+"""What a lead's click does: checks who clicks on what, decides once, and answers every click."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from agent.approval import Answer, Card, LeadDecision
+from agent.case import Decided, Event
+from agent.claimed import Claimed
+from agent.endings import show_card, tell_decision
+from agent.harness import Harness, request_of
+from agent.run import Pending, Status
+from agent.text import cut
+
+
+class _Private(Protocol):
+    """An answer to one click: its text, and whom it names."""
+
+    def __call__(self, text: str, person: str = "") -> None: ...
+
+
+async def settle_decided(h: Harness, c: Claimed) -> bool:
+    """A row that is no longer waiting comes before any other event."""
+    run = c.run
+    if run is None or run.status is not Status.WAITING_APPROVAL or run.pending is None:
+        return False
+    card = await h.approvals().current(request_of(run, run.pending))
+    if card.outcome is None:
+        return False
+    settle(c, run.pending, card)
+    return True
+
+
+def settle(c: Claimed, pending: Pending, card: Card) -> None:
+    """The card is decided: show it, say it, and let the waited call be carried out."""
+    shown = show_card(c, pending, card)
+    c.update(
+        status=Status.RUNNING,
+        pending=None,
+        waiting_since=None,
+        decided=replace(pending, card=shown),
+        started=pending.call_id,
+    )
+    tell_decision(c, shown)
+    if (outcome := shown.outcome) is not None:
+        c.note(
+            "decision",
+            verdict=outcome.verdict,
+            by=outcome.by,
+            key=shown.key,
+            amount_paise=shown.amount_paise,
+            note=outcome.note,
+        )
+
+
+async def decide(h: Harness, c: Claimed, event: Event, fact: Decided) -> None:
+    def private(text: str, person: str = "") -> None:
+        typed = f' Your note was: "{cut(fact.note, 500)}"' if fact.note else ""
+        c.tell(fact.by, fact.place, text + typed, person=person)
+
+    run = c.run
+    pending = run.pending if run is not None else None
+    if run is None or pending is None or pending.card is None or pending.card.key != fact.key:
+        _answer_late(c, fact, private)
+        return
+    if (fact.version, fact.digest) != (pending.card.version, pending.card.digest):
+        private("This card has changed since you looked. Look at it again and decide there.")
+        return
+    if fact.by in c.case.openers and h.four_eyes:
+        private("You opened this case, so another lead has to decide.")
+        return
+    asked = {user: await h.approvers(user) for user in {fact.by, *pending.card.approved_by}}
+    if asked[fact.by] == "stranger":
+        private("Only support leads who are named as approvers can decide this.")
+        return
+    if "unknown" in asked.values():
+        private("I can't check just now who may approve. Nothing was decided; try again soon.")
+        return
+    decision = LeadDecision(
+        decision_id=event.event_id,
+        version=fact.version,
+        digest=fact.digest,
+        verdict=fact.verdict,
+        by=fact.by,
+        at=float(event.ts),
+        note=fact.note,
+        amount_paise=fact.amount_paise,
+        approvers_now=frozenset(user for user, status in asked.items() if status == "approver"),
+    )
+    answer = await h.approvals().decide(request_of(run, pending), decision)
+    _answer_decision(c, pending, answer, private)
+
+
+def _answer_decision(c: Claimed, pending: Pending, answer: Answer, private: _Private) -> None:
+    outcome = answer.card.outcome
+    match answer.result:
+        case "decided":
+            settle(c, pending, answer.card)
+        case "first_of_two":
+            shown = show_card(c, pending, answer.card)
+            c.update(pending=replace(pending, card=shown))
+            c.note("decision", verdict="first_of_two", by=shown.approved_by[-1], key=shown.key)
+        case "already_decided" if outcome is not None:
+            private(f"This was already {outcome.verdict} by {{person}}.", outcome.by or "")
+            settle(c, pending, answer.card)
+        case "already_approved":
+            private("Your approval is kept. A second lead has to approve as well.")
+        case "not_smaller":
+            private("The amount has to be more than zero and less than the one asked for.")
+        case _:
+            private("This card has changed since you looked. Look at it again and decide there.")
+
+
+def _answer_late(c: Claimed, fact: Decided, private: _Private) -> None:
+    """A click on a card that is not open any more, or that this case never had."""
+    decided = c.run.decided if c.run is not None else None
+    if decided is None or decided.card is None or decided.card.key != fact.key:
+        private("This request is closed; nothing was decided by your click.")
+        return
+    outcome = decided.card.outcome
+    if outcome is None or outcome.by is None:
+        private("This request is closed; nothing was decided by your click.")
+        return
+    private(f"This was already {outcome.verdict} by {{person}}.", outcome.by)

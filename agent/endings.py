@@ -1,0 +1,176 @@
+"""How a run starts and how it ends: with a reply, or in the hands of a person."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.approval import Card
+from agent.case import Approval, DecisionLine, Entry, Handoff, Notice, Reply, Words
+from agent.claimed import Claimed
+from agent.harness import Harness, request_of
+from agent.messages import harness_block, user, words_blocks
+from agent.run import FINAL, Pending, Run, Status
+from agent.text import cut
+
+COLLEAGUE = "I've passed your request to a colleague, who will reply within a few hours."
+
+_HISTORY_ENTRIES = 20
+_HISTORY_CHARACTERS = 500
+_QUOTED_CHARACTERS = 600
+_WHO = {
+    "customer": "The customer wrote",
+    "reply": "You replied",
+    "record": "From our records",
+    "staff": "A colleague wrote in the thread",
+}
+
+
+async def start_run(
+    h: Harness, c: Claimed, words: Sequence[Words], *, given_back: bool = False
+) -> None:
+    """A new run with new counters and today's prompt, which knows the case's history."""
+    case = c.case
+    if case.customer_id is None:
+        raise RuntimeError(f"case {case.case_id} has no customer")
+    # A new choice of customer gets nothing of the old run: the history went with it.
+    blocks = [harness_block(_summary(case.history))] if case.history else []
+    if given_back:
+        blocks.append(harness_block("A colleague gave the case back to you. Go on with it."))
+    blocks += words_blocks(words)
+    if not blocks:
+        blocks = [harness_block("The thread holds no words of the customer yet.")]
+    said = "\n".join(each.text for each in words)
+    now = h.now()
+    await h.store.freeze(h.agent.digest, h.agent.frozen)
+    c.start(
+        Run(
+            run_id=_run_id(case.case_id, len(case.run_ids) + 1),
+            case_id=case.case_id,
+            customer_id=case.customer_id,
+            agent=h.agent.name,
+            model=h.agent.model,
+            frozen=h.agent.digest,
+            status=Status.RUNNING,
+            opened_at=now,
+            proposed=c.run is not None and c.run.proposed,
+            first_words=cut(said, _QUOTED_CHARACTERS),
+            photo_links=tuple(link for each in words for link in each.links),
+        ),
+        [user(*blocks)],
+    )
+    c.note("start", customer_id=case.customer_id, run_number=len(c.case.run_ids))
+    remember(c, *(Entry(who="customer", text=each.text) for each in words if each.text))
+
+
+def finish(c: Claimed, text: str, *, at: float) -> None:
+    """The run is done: its reply goes to the thread."""
+    run = c.running
+    c.update(status=Status.DONE, reply=text, ended_at=at, waiting_since=None)
+    c.say(Reply(text=text, run_id=run.run_id))
+    c.note("end", status="done")
+    remember(c, Entry(who="reply", text=text))
+
+
+async def hand_off(
+    h: Harness,
+    c: Claimed,
+    reason: str,
+    *,
+    to_customer: bool = True,
+    in_thread: bool = True,
+    reply: str | None = None,
+) -> None:
+    """The run ends in the hands of a person, who is told; an open card is closed.
+
+    `to_customer` False: no words for the customer are posted. `reply`: the agent's own words are
+    posted for the customer instead of ours. `in_thread` False: the thread is gone, staff are told
+    elsewhere. What was paid in this run is always told.
+    """
+    run = c.running
+    if run.status in FINAL:
+        return
+    if run.pending is not None and run.pending.card is not None:
+        await _withdraw(h, c, run.pending)
+    run = c.running
+    text = ""
+    if reply is not None:
+        c.say(Reply(text=reply, run_id=run.run_id))
+        remember(c, Entry(who="reply", text=reply))
+    elif to_customer:
+        text = "\n\n".join([*run.receipts, COLLEAGUE])
+        remember(c, Entry(who="reply", text=text))
+    c.update(
+        status=Status.HANDED_OFF,
+        pending=None,
+        reason=reason,
+        reply=reply,
+        retry_at=None,
+        waiting_since=None,
+        ended_at=h.now(),
+    )
+    if in_thread:
+        c.say(Handoff(text=text, reason=reason, run_id=run.run_id, openers=c.case.openers))
+    else:
+        told = " ".join([reason, *run.receipts])
+        c.say(Notice(text=f"{run.run_id}: {told}", to=c.case.openers))
+    c.note("end", status="handed_off", reason=reason)
+
+
+async def _withdraw(h: Harness, c: Claimed, pending: Pending) -> None:
+    """Close the open card; expiry has closed it already, then it keeps that outcome."""
+    run = c.running
+    card = await h.approvals().close(request_of(run, pending), "withdrawn", at=h.now())
+    show_card(c, pending, card)
+    c.note("decision", verdict=card.outcome.verdict if card.outcome else "open", key=card.key)
+
+
+def show_card(c: Claimed, pending: Pending, card: Card) -> Card:
+    """Bring the message of a card up to date; returns the card as shown."""
+    shown = dressed(c.running, card)
+    content = Approval(card=shown, openers=c.case.openers, run_id=c.running.run_id)
+    c.say(content, update_of=pending.post_id)
+    return shown
+
+
+def tell_decision(c: Claimed, card: Card) -> None:
+    """The one line in the thread about a decided card."""
+    if (outcome := card.outcome) is None:
+        return
+    c.say(
+        DecisionLine(
+            verdict=outcome.verdict, title=card.title, by=outcome.by, detail=outcome.detail
+        )
+    )
+    told = f"{card.title}: {outcome.verdict}"
+    remember(c, Entry(who="record", text=f"{told} ({outcome.note})" if outcome.note else told))
+
+
+def dressed(run: Run, card: Card) -> Card:
+    """A card with the customer's words, which the tool that asks does not know."""
+    return replace(
+        card,
+        first_words=run.first_words,
+        last_words=run.last_words,
+        added=tuple(each.text for each in run.heard if each.text),
+        photos=run.photo_links,
+    )
+
+
+def remember(c: Claimed, *entries: Entry) -> None:
+    """Add to the case's history, which stays bounded in entries and in characters."""
+    told = [Entry(who=each.who, text=cut(each.text, _HISTORY_CHARACTERS)) for each in entries]
+    c.amend(history=(*c.case.history, *told)[-_HISTORY_ENTRIES:])
+
+
+def _summary(history: Sequence[Entry]) -> str:
+    lines = [f"- {_WHO[each.who]}: {each.text}" for each in history]
+    return "Earlier in this case, oldest first:\n" + "\n".join(lines)
+
+
+def _run_id(case_id: str, number: int) -> str:
+    """The same for the same run of the same case: 60 bits are plenty for one installation."""
+    digest = hashlib.sha256(f"{case_id}#{number}".encode()).digest()
+    return "run_" + base64.b32encode(digest).decode().lower()[:12]

@@ -1,0 +1,348 @@
+"""What a reply, a decision, an edit, a click or a timer does to a case and its run.
+
+Everything from outside comes through `apply`, oldest first, and nothing else changes a case on
+behalf of somebody outside. Every click gets its answer here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+
+from agent.case import (
+    Case,
+    CustomerChosen,
+    Decided,
+    Deleted,
+    Edited,
+    Entry,
+    Event,
+    Feedback,
+    GaveBack,
+    Line,
+    Message,
+    NotACase,
+    Picker,
+    TookOver,
+    Words,
+    WrongCustomer,
+)
+from agent.claimed import Claimed
+from agent.decisions import decide, settle, settle_decided
+from agent.endings import hand_off, remember, show_card, start_run, tell_decision
+from agent.harness import Harness, request_of
+from agent.messages import reply_content
+from agent.ports import StoredEvent
+from agent.run import FINAL, Pending, Status
+from agent.text import cut, plain_words
+
+log = logging.getLogger(__name__)
+
+NOTE_MARK = "//"
+NOBODY_ANSWERED = "Nobody answered."
+
+_KEPT_WORDS = 30
+_KEPT_NOTES = 50
+_KEPT_FEEDBACK = 20
+
+
+async def apply(h: Harness, c: Claimed) -> None:
+    """Take in all that is stored for the case and what is due, and save it."""
+    stored = await c.inbox()
+    if any(isinstance(each.event.fact, CustomerChosen) for each in stored):
+        # One read of the thread at this moment fills the gaps that Slack's delivery left.
+        await h.read_thread(c.case_id)
+        stored = await c.inbox()
+    changed = await settle_decided(h, c)
+    for event in _edits_folded_in(stored):
+        await _apply_one(h, c, event)
+        changed = True
+    for each in stored:
+        c.done_with(each.event.event_id)
+    changed = await _apply_timers(h, c) or changed
+    if changed:
+        await c.save()
+
+
+async def _apply_one(h: Harness, c: Claimed, event: Event) -> None:
+    if not c.known:
+        c.open(Case(case_id=c.case_id, agent=h.agent.name, opened_at=float(event.ts)))
+    match event.fact:
+        case Message() as fact:
+            await _message(h, c, event, fact)
+        case Edited() as fact:
+            _edited(c, fact)
+        case Deleted() as fact:
+            await _deleted(h, c, fact)
+        case CustomerChosen() as fact:
+            await _customer_chosen(h, c, fact)
+        case WrongCustomer() as fact:
+            await _wrong_customer(h, c, fact)
+        case NotACase() as fact:
+            _not_a_case(c, fact)
+        case Decided() as fact:
+            await decide(h, c, event, fact)
+        case TookOver() as fact:
+            await _took_over(h, c, fact)
+        case GaveBack() as fact:
+            await _gave_back(h, c, fact)
+        case Feedback() as fact:
+            _feedback(c, fact)
+
+
+# Words -----------------------------------------------------------------------------------------
+
+
+async def _message(h: Harness, c: Claimed, event: Event, fact: Message) -> None:
+    if fact.first:
+        c.amend(author=fact.author, openers=_with(c.case.openers, fact.author))
+    case = c.case
+    if case.closed:
+        return
+    words = await _words(h, c, fact)
+    if fact.text.lstrip().startswith(NOTE_MARK):
+        c.amend(notes=(*case.notes, words)[-_KEPT_NOTES:])
+        return
+    if c.run is None or case.customer_id is None:
+        c.amend(words=(*case.words, words)[-_KEPT_WORDS:])
+        if case.status_post is None:
+            c.amend(status_post=c.say(Picker(words=cut(words.text, 200))))
+        return
+    run = c.run
+    if run.status is Status.HANDED_OFF:
+        # A colleague has the case: the thread's words are theirs, not the customer's.
+        remember(c, Entry(who="staff", text=words.text))
+        return
+    if run.status is Status.DONE:
+        c.amend(words=(*case.words, words)[-_KEPT_WORDS:])
+        await start_run(h, c, [words])
+        return
+    if not run.proposed:
+        c.amend(words=(*case.words, words)[-_KEPT_WORDS:])
+    if words.text:
+        remember(c, Entry(who="customer", text=words.text))
+    c.update(photo_links=(*run.photo_links, *words.links))
+    if run.status is Status.WAITING_CUSTOMER and run.pending is not None:
+        asked = await h.store.posted(c.case_id, run.pending.post_id)
+        unseen = asked is None or event.ts < asked.message_id
+        _answer(c, run.pending, words, before_the_question=unseen)
+        return
+    c.update(heard=(*run.heard, words))
+    if run.status is Status.WAITING_APPROVAL and run.pending is not None:
+        await _show_anew(h, c, run.pending)
+
+
+def _answer(c: Claimed, pending: Pending, words: Words, *, before_the_question: bool) -> None:
+    """The reply is the waited call's result."""
+    c.answer(pending.call_id, reply_content([words], before_the_question=before_the_question))
+    c.note("result", call_id=pending.call_id, tool=pending.tool, is_error=False)
+    c.update(
+        status=Status.RUNNING,
+        pending=None,
+        waiting_since=None,
+        last_words=cut(words.text, 600),
+    )
+
+
+async def _show_anew(h: Harness, c: Claimed, pending: Pending) -> None:
+    """The customer wrote while a lead is asked: a new version of the card says so."""
+    card = await h.approvals().show_anew(request_of(c.running, pending))
+    shown = show_card(c, pending, card)
+    c.update(pending=replace(pending, card=shown))
+
+
+async def _words(h: Harness, c: Claimed, fact: Message) -> Words:
+    images = [await h.fetch_photo(photo) for photo in fact.photos]
+    had = [each for each in images if each is not None]
+    c.images.update({image.digest: data for image, data in had})
+    return Words(
+        message_id=fact.message_id,
+        author=fact.author,
+        text=plain_words(fact.text),
+        images=tuple(image for image, _ in had),
+        lost_photos=len(images) - len(had),
+        links=tuple(photo.link for photo in fact.photos if photo.link),
+    )
+
+
+def _edits_folded_in(stored: Iterable[StoredEvent]) -> list[Event]:
+    """An edit of a message that is still in the inbox replaces its words there."""
+    events: list[Event] = []
+    places: dict[str, int] = {}
+    for each in stored:
+        event = each.event
+        match event.fact:
+            case Message() as fact:
+                places[fact.message_id] = len(events)
+            case Edited(message_id=message_id, text=text) if message_id in places:
+                place = places[message_id]
+                before = events[place]
+                events[place] = replace(before, fact=replace(before.fact, text=text))  # type: ignore[call-arg]
+                continue
+            case Deleted(message_id=message_id, first=False) if message_id in places:
+                events[places.pop(message_id)] = event
+                continue
+            case _:
+                pass
+        events.append(event)
+    return events
+
+
+def _edited(c: Claimed, fact: Edited) -> None:
+    text = plain_words(fact.text)
+
+    def changed(words: tuple[Words, ...]) -> tuple[Words, ...]:
+        return tuple(
+            replace(each, text=text) if each.message_id == fact.message_id else each
+            for each in words
+        )
+
+    case, run = c.case, c.run
+    c.amend(words=changed(case.words), notes=changed(case.notes))
+    if run is None or run.status in FINAL:
+        return
+    if any(each.message_id == fact.message_id for each in run.heard):
+        c.update(heard=changed(run.heard))
+    elif not any(each.message_id == fact.message_id for each in case.notes):
+        correction = f"(a correction of an earlier message) {text}"
+        words = Words(message_id=fact.message_id, author="", text=correction)
+        c.update(heard=(*run.heard, words))
+
+
+async def _deleted(h: Harness, c: Claimed, fact: Deleted) -> None:
+    if not fact.first:
+        kept = tuple(each for each in c.case.words if each.message_id != fact.message_id)
+        c.amend(words=kept)
+        if c.run is not None:
+            heard = tuple(x for x in c.run.heard if x.message_id != fact.message_id)
+            c.update(heard=heard)
+        return
+    if c.run is not None:
+        reason = "The thread's first message was deleted."
+        await hand_off(h, c, reason, to_customer=False, in_thread=False)
+    c.amend(closed="deleted")
+
+
+# Whose case it is ------------------------------------------------------------------------------
+
+
+async def _customer_chosen(h: Harness, c: Claimed, fact: CustomerChosen) -> None:
+    case = c.case
+    if case.closed:
+        c.tell(fact.by, fact.place, "This thread is no case any more.")
+        return
+    if case.customer_id is not None:
+        text = f"This case is {case.customer_name}'s already, chosen by {{person}}."
+        c.tell(fact.by, fact.place, text, person=case.chosen_by)
+        return
+    name = await h.customers(fact.customer_id)
+    if name is None:
+        c.tell(fact.by, fact.place, "The shop has no such customer. Choose another.")
+        return
+    c.amend(
+        customer_id=fact.customer_id,
+        customer_name=name,
+        chosen_by=fact.by,
+        openers=_with(case.openers, fact.by),
+    )
+    await start_run(h, c, case.words)
+
+
+async def _wrong_customer(h: Harness, c: Claimed, fact: WrongCustomer) -> None:
+    run = c.run
+    if run is None or run.status in FINAL or c.case.customer_id is None:
+        c.tell(fact.by, fact.place, "There is no running work to mend here.")
+        return
+    if run.proposed:
+        text = "A refund was already proposed for this customer. Take the case over instead."
+        c.tell(fact.by, fact.place, text)
+        return
+    words = c.case.words
+    await hand_off(h, c, "The wrong customer was chosen.", to_customer=False)
+    c.amend(
+        customer_id=None,
+        customer_name="",
+        chosen_by="",
+        history=(),
+        # The reaction goes with the old run; the status line becomes the picker again.
+        shown=c.case.shown.partition("|")[0] + "|",
+    )
+    c.say(Picker(words=cut(words[0].text if words else "", 200)), update_of=c.case.status_post)
+
+
+def _not_a_case(c: Claimed, fact: NotACase) -> None:
+    if c.case.customer_id is None:
+        c.amend(closed="not_a_case", chosen_by=fact.by, words=())
+
+
+# Taking over and giving back -------------------------------------------------------------------
+
+
+async def _took_over(h: Harness, c: Claimed, fact: TookOver) -> None:
+    if c.run is None or c.run.status in FINAL:
+        c.tell(fact.by, fact.place, "There is no running work to take over here.")
+        return
+    await hand_off(h, c, "A colleague took the case over.")
+
+
+async def _gave_back(h: Harness, c: Claimed, fact: GaveBack) -> None:
+    run = c.run
+    if run is None or run.status is not Status.HANDED_OFF or c.case.customer_id is None:
+        c.tell(fact.by, fact.place, "The agent has this case already, or it has no customer.")
+        return
+    if c.case.closed:
+        c.tell(fact.by, fact.place, "The thread's first message is gone; open a new case.")
+        return
+    c.amend(words=())
+    await start_run(h, c, [], given_back=True)
+
+
+def _feedback(c: Claimed, fact: Feedback) -> None:
+    told = f"{fact.run_id} {'good' if fact.good else 'bad'} {fact.by}"
+    if told not in c.case.feedback:
+        c.amend(feedback=(*c.case.feedback, told)[-_KEPT_FEEDBACK:])
+    c.tell(fact.by, fact.place, "Thank you, that is kept with the case.")
+
+
+# Timers ----------------------------------------------------------------------------------------
+
+
+async def _apply_timers(h: Harness, c: Claimed) -> bool:
+    """A reminder, then expiry, when a pause lasts too long. True when something was done."""
+    run = c.run
+    if run is None or run.pending is None or run.waiting_since is None:
+        return False
+    pending, now = run.pending, h.now()
+    if now < h.waiting.pause_due_at(pending):
+        return False
+    if pending.reminded_at is None:
+        waits = "the customer's reply" if pending.kind == "customer" else "a support lead"
+        c.say(Line(text=f"Still waiting for {waits}.", to=c.case.openers))
+        c.update(pending=replace(pending, reminded_at=now))
+        c.note("reminder", waits_for=pending.kind)
+        return True
+    # An answer in time may be in the thread and not here yet: it wins, so look before closing.
+    if not await h.read_thread(c.case_id) or len(await c.inbox()) > 0:
+        return False
+    await _expire(h, c, pending)
+    return True
+
+
+async def _expire(h: Harness, c: Claimed, pending: Pending) -> None:
+    if pending.card is not None:
+        card = await h.approvals().close(request_of(c.running, pending), "expired", at=h.now())
+        if card.outcome is not None and card.outcome.verdict != "expired":
+            settle(c, pending, card)
+            return
+        shown = show_card(c, pending, card)
+        tell_decision(c, shown)
+        c.update(decided=replace(pending, card=shown), pending=None)
+    c.answer(pending.call_id, NOBODY_ANSWERED, is_error=True)
+    c.note("result", call_id=pending.call_id, tool=pending.tool, is_error=True)
+    who = "customer" if pending.kind == "customer" else "support lead"
+    await hand_off(h, c, f"Nobody answered in time: no {who} did.")
+
+
+def _with(openers: tuple[str, ...], user: str) -> tuple[str, ...]:
+    return openers if user in openers else (*openers, user)

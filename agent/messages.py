@@ -1,0 +1,156 @@
+"""The conversation in the Messages API's own form: plain JSON, built, read and checked here.
+
+Images are kept beside the record: in a stored message an image block's source is
+`{"type": "stored", "digest": …, "media_type": …}`; `with_images` puts the bytes in for a request.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from agent.case import Image, Words
+from agent.run import Json
+from agent.text import harness_line
+
+
+def user(*blocks: Json) -> Json:
+    return {"role": "user", "content": list(blocks)}
+
+
+def text_block(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def harness_block(text: str) -> Json:
+    """Words of the harness itself, marked as such."""
+    return text_block(harness_line(text))
+
+
+def words_blocks(words: Iterable[Words]) -> list[Json]:
+    """What people wrote, oldest first: a text block each, then its photos."""
+    blocks: list[Json] = []
+    for each in words:
+        if each.text:
+            blocks.append(text_block(each.text))
+        blocks.extend(image_block(image) for image in each.images)
+        if each.lost_photos:
+            blocks.append(harness_block(f"{each.lost_photos} photo(s) could not be read."))
+        elif not each.text and not each.images:
+            blocks.append(harness_block("An empty message."))
+    return blocks
+
+
+def reply_content(words: Iterable[Words], *, before_the_question: bool) -> str | list[Json]:
+    """A customer's reply as a tool result: plain text where that is all there is."""
+    blocks = words_blocks(words)
+    if before_the_question:
+        blocks.insert(0, harness_block("Written before the question was seen."))
+    if len(blocks) == 1 and blocks[0]["type"] == "text":
+        return blocks[0]["text"]
+    return blocks
+
+
+def image_block(image: Image) -> Json:
+    source = {"type": "stored", "digest": image.digest, "media_type": image.media_type}
+    return {"type": "image", "source": source}
+
+
+def tool_result(call_id: str, content: str | list[Json], *, is_error: bool = False) -> Json:
+    block: Json = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    if is_error:
+        block["is_error"] = True
+    return block
+
+
+def calls_of(message: Json | None) -> list[Json]:
+    """The tool calls of an assistant message, in order; empty for any other."""
+    if message is None or message["role"] != "assistant":
+        return []
+    return [block for block in message["content"] if block.get("type") == "tool_use"]
+
+
+def text_of(message: Json) -> str:
+    """The text blocks of a message, joined."""
+    blocks = message["content"]
+    return "\n\n".join(block["text"] for block in blocks if block.get("type") == "text").strip()
+
+
+def earlier_results(messages: Sequence[Json]) -> dict[str, tuple[str, ...]]:
+    """Results that tools gave in this conversation, by tool name, oldest first; errors left out."""
+    names: dict[str, str] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    for message in messages:
+        names.update({call["id"]: call["name"] for call in calls_of(message)})
+        if message["role"] != "user":
+            continue
+        for block in message["content"]:
+            if block.get("type") != "tool_result" or block.get("is_error"):
+                continue
+            name, content = names.get(block["tool_use_id"], ""), block["content"]
+            if isinstance(content, str):
+                found[name] = (*found.get(name, ()), content)
+    return found
+
+
+def unsendable(content: Any) -> str | None:
+    """Why the API would refuse to take this turn back, in words for the trace; None if it won't."""
+    if not isinstance(content, list) or not content:
+        return "no content"
+    seen: set[str] = set()
+    blocks: list[Any] = content  # pyright: ignore[reportUnknownVariableType]
+    for block in blocks:
+        if not isinstance(block, dict) or "type" not in block:
+            return "a block without a type"
+        each: Json = block  # pyright: ignore[reportUnknownVariableType]
+        if each["type"] == "text" and not str(each.get("text") or "").strip():
+            return "an empty text block"
+        if each["type"] == "tool_use":
+            if not isinstance(each.get("input"), dict):
+                return "a call whose input is no object"
+            if not isinstance(each.get("id"), str) or not isinstance(each.get("name"), str):
+                return "a call without id or name"
+            if each["id"] in seen:
+                return "two calls with one id"
+            seen.add(each["id"])
+    return None
+
+
+def stored_images(messages: Iterable[Json]) -> Iterator[str]:
+    """Digests of the images that the messages refer to."""
+    for block in _blocks(messages):
+        if block.get("type") == "image" and block["source"]["type"] == "stored":
+            yield block["source"]["digest"]
+
+
+def with_images(messages: Sequence[Json], images: Mapping[str, bytes]) -> list[Json]:
+    """The messages with the stored images' bytes in place; the given ones stay as they are."""
+    return [
+        {**message, "content": [_with_image(block, images) for block in message["content"]]}
+        if message["role"] == "user"
+        else message
+        for message in messages
+    ]
+
+
+def _with_image(block: Json, images: Mapping[str, bytes]) -> Json:
+    if block.get("type") == "tool_result" and isinstance(block["content"], list):
+        inner: list[Json] = block["content"]
+        return {**block, "content": [_with_image(part, images) for part in inner]}
+    if block.get("type") != "image" or block["source"]["type"] != "stored":
+        return block
+    source = block["source"]
+    data = base64.b64encode(images[source["digest"]]).decode()
+    filled = {"type": "base64", "media_type": source["media_type"], "data": data}
+    return {**block, "source": filled}
+
+
+def _blocks(messages: Iterable[Json]) -> Iterator[Json]:
+    for message in messages:
+        if message["role"] != "user":
+            continue
+        for block in message["content"]:
+            yield block
+            if block.get("type") == "tool_result" and isinstance(block["content"], list):
+                yield from block["content"]

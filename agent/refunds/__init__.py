@@ -1,0 +1,1 @@
+"""The refund agent: its prompt, its tools, its money and its approvals."""

@@ -1,0 +1,1 @@
+"""Slack, the commands, and the place where everything is put together."""

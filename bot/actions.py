@@ -1,0 +1,66 @@
+"""The ids and values by which a click finds its way back: shared by cards and listeners."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+PICK_CUSTOMER: Final = "pick_customer"
+NOT_A_CASE: Final = "not_a_case"
+WRONG_CUSTOMER: Final = "wrong_customer"
+TAKE_OVER: Final = "take_over"
+GIVE_BACK: Final = "give_back"
+APPROVE: Final = "approve"
+CHANGE_AMOUNT: Final = "change_amount"
+DECLINE: Final = "decline"
+FEEDBACK_GOOD: Final = "feedback_good"
+FEEDBACK_BAD: Final = "feedback_bad"
+SHOW_TRACE: Final = "show_trace"
+
+DECLINE_MODAL: Final = "decline_modal"
+CHANGE_AMOUNT_MODAL: Final = "change_amount_modal"
+
+NOTE_BLOCK: Final = "note"
+AMOUNT_BLOCK: Final = "amount"
+INPUT: Final = "input"
+"""The action id of a modal's input element, in whichever block."""
+
+POST_METADATA: Final = "casethread_post"
+"""The `event_type` of the metadata that every message of ours carries.
+
+Its payload is `{"post_id": …, "case_id": …}`; further messages of one post end in "#2", "#3" …
+"""
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    def encode(self) -> str:
+        """For a button's `value` (at most 2,000 characters) or a modal's `private_metadata`."""
+        return self.model_dump_json()
+
+
+class CaseRef(_Value):
+    """Which case a button belongs to; for feedback and the trace also which run.
+
+    A `block_id` carries it where an element has no value of its own (the customer picker); `hint`
+    is then what to search for while nothing is typed, taken from the customer's words.
+    """
+
+    case_id: str
+    run_id: str = ""
+    hint: str = ""
+
+
+class CardRef(_Value):
+    """Which card, and which version of it, a click was made on.
+
+    `place` is where the card is, set when a modal carries it on.
+    """
+
+    case_id: str
+    key: str
+    version: int
+    digest: str
+    place: str = ""

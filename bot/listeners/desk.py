@@ -1,0 +1,119 @@
+"""What the listeners work with, and the few things that all of them do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from agent.approval import CardOutcome
+from agent.case import Event, Fact
+from agent.ports import Approvers, CaseStore
+from agent.refunds.ports import Customer
+from bot.actions import CaseRef
+from bot.listeners.payloads import Click, time_of
+from bot.people import People
+from bot.settings import Settings
+from bot.text import escape
+from bot.thread import Place
+from bot.webapi import SlackError, send
+
+log = logging.getLogger("casethread.slack")
+
+ANSWER_SECONDS: Final = 1.2
+"""How long an answer beside the ack may take; Slack waits three seconds for the ack."""
+
+GUEST: Final = "Guests and people of other organisations can't do this. Ask a colleague."
+CANT_CHECK: Final = "I can't check with Slack who you are just now. Please press it again shortly."
+UNKNOWN_CASE: Final = "I don't know this case any more, so this button does nothing."
+
+MODAL_LATE: Final = "Slack didn't let me open the form in time. Please press it again."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """Ourselves in the workspace, from `auth.test` and `bots.info`."""
+
+    team_id: str
+    bot_user_id: str
+    bot_id: str
+    app_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontDesk:
+    """Everything a listener needs. `now` gives Unix seconds."""
+
+    client: AsyncWebClient
+    identity: Identity
+    settings: Settings
+    store: CaseStore
+    wake: Callable[[str], None]
+    """Called with a case id after an event of it was stored; must not block."""
+    search_customers: Callable[[str], Awaitable[Sequence[Customer]]]
+    approvers: Approvers
+    outcome_of: Callable[[str], Awaitable[CardOutcome | None]]
+    """How the request of a card's key ended, from the shop's records; None while it is open or
+    when there is none."""
+    people: People
+    now: Callable[[], float]
+
+    async def deliver(self, case_id: str, event: Event) -> None:
+        """Keep the event, then wake the case. The caller acknowledges to Slack after this."""
+        await self.store.deliver(case_id, event)
+        self.wake(case_id)
+
+    async def deliver_click(self, case_id: str, click: Click, fact: Fact) -> None:
+        action = click.action
+        event_id = f"act:{self.identity.team_id}:{action.action_ts}:{click.by}:{action.action_id}"
+        ts = time_of(action.action_ts, self.now())
+        await self.deliver(case_id, Event(event_id=event_id, ts=ts, fact=fact))
+
+    async def objection_to(self, user: str) -> str | None:
+        """Why this person may press nothing; None when they may."""
+        match await self.people.standing(user):
+            case "member":
+                return None
+            case "outsider":
+                return GUEST
+            case "unknown":
+                return CANT_CHECK
+
+    async def case_of(self, click: Click, value: str) -> CaseRef | str:
+        """The case that a member's click belongs to, or the words that refuse it."""
+        if refusal := await self.objection_to(click.by):
+            return refusal
+        try:
+            ref = CaseRef.model_validate_json(value)
+        except ValidationError:
+            return UNKNOWN_CASE
+        return ref if await self.store.case(ref.case_id) else UNKNOWN_CASE
+
+    async def open_modal(self, click: Click, view: dict[str, Any]) -> str | None:
+        """Show it to who clicked; words for them when Slack won't, as after 3 s."""
+        try:
+            await send(
+                self.client,
+                "views.open",
+                seconds=ANSWER_SECONDS,
+                trigger_id=click.trigger_id,
+                view=view,
+            )
+        except SlackError as error:
+            log.warning("A modal could not be opened: %s", error)
+            return MODAL_LATE
+        return None
+
+    async def tell(self, user: str, place: Place, text: str) -> None:
+        """A line that only this person sees; best effort. `text` is plain."""
+        arguments = {"channel": place.channel, "user": user, "text": escape(text)}
+        if place.thread_ts:
+            arguments["thread_ts"] = place.thread_ts
+        try:
+            await send(self.client, "chat.postEphemeral", seconds=ANSWER_SECONDS, **arguments)
+        except SlackError as error:
+            log.warning("A private line could not be shown: %s", error)

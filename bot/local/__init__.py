@@ -1,0 +1,1 @@
+"""A Slack and a Claude of our own, for trying Casethread and for its tests."""

@@ -1,0 +1,44 @@
+"""Which Slack thread a case is, and where in Slack a person is to be answered.
+
+To the harness both are opaque strings; only this file knows what is in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thread:
+    """A thread by its root message. `case_id` names the case that owns it."""
+
+    team: str
+    channel: str
+    ts: str
+
+    @property
+    def case_id(self) -> str:
+        return f"{self.team}:{self.channel}:{self.ts}"
+
+    @classmethod
+    def parse(cls, case_id: str) -> Thread:
+        """Raises `ValueError` when the text is no case id."""
+        team, channel, ts = case_id.split(":")
+        return cls(team=team, channel=channel, ts=ts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a private line goes: a channel, and the thread in it if there is one."""
+
+    channel: str
+    thread_ts: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.channel}:{self.thread_ts or ''}"
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Raises `ValueError` when the text is no place."""
+        channel, thread_ts = text.split(":")
+        return cls(channel=channel, thread_ts=thread_ts or None)

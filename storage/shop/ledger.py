@@ -1,0 +1,388 @@
+"""The ledger: refund rows and every rule about them. A refund is a row before it is a payment.
+
+Each public method is one transaction that locks the customer and then the order before it reads
+what it decides on. Who pays, and what the model or a lead reads about it, is not decided here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, RowMapping, exists, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from agent.refunds.ports import (
+    Decided,
+    Decision,
+    DecisionResult,
+    KeyReused,
+    Payment,
+    Proposal,
+    Refund,
+    RefundStatus,
+    Refusal,
+    Rules,
+)
+from storage.shop.database import Database, lock, orders, refunds
+from storage.shop.rows import StoredApproval, refund_of, reserving, stored_approvals, sum_paise
+
+AUTOMATIC_WINDOW_SECONDS = 24 * 60 * 60
+
+
+class ShopLedger:
+    """`Ledger` over the shop's database. `now` gives Unix seconds."""
+
+    def __init__(self, database: Database, *, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    async def propose(self, proposal: Proposal, rules: Rules) -> Refund:
+        if proposal.amount_paise <= 0:
+            raise ValueError("A refund's amount must be positive.")
+
+        def decide_and_write(connection: Connection) -> Refund:
+            return _propose(connection, proposal, rules, now=self._now())
+
+        try:
+            return await self._database.write(decide_and_write)
+        except IntegrityError:
+            # Two that use one key for different customers don't wait for each other's locks. By
+            # now the other one's row is there to be compared with.
+            return await self._database.write(decide_and_write)
+
+    async def find(self, key: str) -> Refund | None:
+        row = await self._database.read(lambda connection: _row(connection, key))
+        return None if row is None else refund_of(row)
+
+    async def history(self, order_id: str) -> Sequence[Refund]:
+        def read(connection: Connection) -> Sequence[Refund]:
+            query = select(refunds).where(refunds.c.order_id == order_id)
+            found = connection.execute(query.order_by(refunds.c.created_at, refunds.c.id))
+            return [refund_of(row) for row in found.mappings()]
+
+        return await self._database.read(read)
+
+    async def decide(self, key: str, decision: Decision, rules: Rules) -> Decided:
+        if decision.amount_paise is not None and decision.amount_digest is None:
+            raise ValueError("A changed amount comes with its digest.")
+        return await self._database.write(
+            lambda connection: _decide(connection, key, decision, rules, now=self._now())
+        )
+
+    async def show_anew(self, key: str, version: int) -> Refund | None:
+        def raise_version(connection: Connection) -> Refund | None:
+            row = _locked_row(connection, key)
+            if row is None or row["status"] != RefundStatus.WAITING:
+                return None
+            if row["version"] < version:
+                raise ValueError(f"Refund {key} has no version {version} yet.")
+            if row["version"] > version:
+                return refund_of(row)
+            return _change(connection, row, version=version + 1, approvals=None, note=None)
+
+        return await self._database.write(raise_version)
+
+    async def close(
+        self, key: str, status: Literal[RefundStatus.EXPIRED, RefundStatus.WITHDRAWN], *, at: float
+    ) -> Refund | None:
+        def end_waiting(connection: Connection) -> Refund | None:
+            row = _locked_row(connection, key)
+            if row is None or row["status"] != RefundStatus.WAITING:
+                return None if row is None else refund_of(row)
+            return _change(connection, row, status=status.value, decided_at=at)
+
+        return await self._database.write(end_waiting)
+
+    async def record(self, key: str, payment: Payment) -> Refund:
+        def write_outcome(connection: Connection) -> Refund:
+            row = _locked_row(connection, key)
+            if row is None:
+                raise ValueError(f"There is no refund {key}.")
+            match RefundStatus(row["status"]):
+                case RefundStatus.PAID | RefundStatus.FAILED:
+                    return refund_of(row)
+                case RefundStatus.INTENDED | RefundStatus.UNKNOWN:
+                    known = payment.status != "unknown"
+                    return _change(
+                        connection,
+                        row,
+                        status=payment.status,
+                        reference=payment.reference or row["reference"],
+                        failure=payment.detail if payment.status == "failed" else None,
+                        settled_at=self._now() if known else None,
+                    )
+                case other:
+                    raise ValueError(f"Refund {key} is {other}: nothing was to be paid.")
+
+        return await self._database.write(write_outcome)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Standing:
+    """An order's money at this moment, under its lock."""
+
+    refundable_paise: int | None
+    """None when it is not this customer's order."""
+    agent_paise: int
+    """The agent's own refunds on it that are intended, paid or unknown."""
+
+    def refusal(self, amount_paise: int) -> Refusal | None:
+        """Why this amount can't be paid now; None when it can."""
+        if self.refundable_paise is None:
+            return "no_such_order"
+        if self.refundable_paise <= 0:
+            return "nothing_refundable"
+        return "above_refundable" if amount_paise > self.refundable_paise else None
+
+    def needs_approvals(self, amount_paise: int, rules: Rules) -> int:
+        """How many leads have to approve this amount, if a lead has to."""
+        return 2 if amount_paise + self.agent_paise > rules.second_approval_over_paise else 1
+
+
+def _propose(connection: Connection, proposal: Proposal, rules: Rules, *, now: float) -> Refund:
+    lock(connection, customer_id=proposal.customer_id, order_id=proposal.order_id)
+    known = _row(connection, proposal.key)
+    if known is not None:
+        return _same_proposal(refund_of(known), proposal)
+
+    standing = _standing(connection, proposal.customer_id, proposal.order_id)
+    refusal = standing.refusal(proposal.amount_paise)
+    if refusal != "no_such_order" and _declined_in_this_run(connection, proposal):
+        refusal = "declined_before"
+
+    status, needs_approvals = RefundStatus.INTENDED, 0
+    if refusal is not None:
+        status = RefundStatus.REFUSED
+    elif _needs_lead(connection, proposal, standing, rules, now=now):
+        status = RefundStatus.WAITING
+        needs_approvals = standing.needs_approvals(proposal.amount_paise, rules)
+    automatic = status is RefundStatus.INTENDED
+    connection.execute(
+        insert(refunds).values(
+            idempotency_key=proposal.key,
+            digest=proposal.digest,
+            shown_digest=proposal.digest,
+            run_id=proposal.run_id,
+            call_id=proposal.call_id,
+            customer_id=proposal.customer_id,
+            order_id=proposal.order_id,
+            proposed_paise=proposal.amount_paise,
+            amount_paise=proposal.amount_paise,
+            reason=proposal.reason,
+            explanation=proposal.explanation,
+            status=status.value,
+            automatic=automatic,
+            version=1,
+            needs_approvals=needs_approvals,
+            refusal=refusal,
+            refundable_paise=standing.refundable_paise if refusal else None,
+            created_at=now,
+            intended_at=now if automatic else None,
+        )
+    )
+    return _written(connection, proposal.key)
+
+
+def _same_proposal(known: Refund, proposal: Proposal) -> Refund:
+    same = (
+        known.digest == proposal.digest
+        and known.order_id == proposal.order_id
+        and known.customer_id == proposal.customer_id
+        and known.proposed_paise == proposal.amount_paise
+    )
+    if not same:
+        raise KeyReused(f"Key {proposal.key} was used for another proposal.")
+    return known
+
+
+def _declined_in_this_run(connection: Connection, proposal: Proposal) -> bool:
+    """Whether a lead declined exactly this in the same run, as asked or as a first lead cut it."""
+    found = exists().where(
+        refunds.c.order_id == proposal.order_id,
+        refunds.c.run_id == proposal.run_id,
+        refunds.c.status == RefundStatus.DECLINED.value,
+        refunds.c.reason == proposal.reason,
+        or_(
+            refunds.c.proposed_paise == proposal.amount_paise,
+            refunds.c.amount_paise == proposal.amount_paise,
+        ),
+    )
+    return bool(connection.scalar(select(found)))
+
+
+def _needs_lead(
+    connection: Connection, proposal: Proposal, standing: _Standing, rules: Rules, *, now: float
+) -> bool:
+    recent_automatic = sum_paise(
+        connection,
+        refunds.c.customer_id == proposal.customer_id,
+        refunds.c.order_id != proposal.order_id,  # those on this order count already, of any age
+        refunds.c.automatic,
+        refunds.c.created_at >= now - AUTOMATIC_WINDOW_SECONDS,
+        reserving(),
+    )
+    counted = proposal.amount_paise + standing.agent_paise + recent_automatic
+    if counted > rules.approval_limit_paise:
+        return True
+    ever_declined = exists().where(
+        refunds.c.order_id == proposal.order_id,
+        refunds.c.status == RefundStatus.DECLINED.value,
+    )
+    return bool(connection.scalar(select(ever_declined)))
+
+
+def _decide(
+    connection: Connection, key: str, decision: Decision, rules: Rules, *, now: float
+) -> Decided:
+    row = _locked_row(connection, key)
+    if row is None:
+        return Decided(result="no_such_refund", refund=None)
+    refund = refund_of(row)
+    earlier = _earlier_result(row, decision)
+    if earlier is not None:
+        return Decided(result=earlier, refund=refund)
+    if refund.status is not RefundStatus.WAITING:
+        return Decided(result="already_decided", refund=refund)
+    if (decision.version, decision.digest) != (refund.version, refund.shown_digest):
+        return Decided(result="stale", refund=refund)
+    if decision.verdict == "approve":
+        return _approve(connection, row, decision, rules, now=now)
+    declined = _change(
+        connection,
+        row,
+        status=RefundStatus.DECLINED.value,
+        decided_by=decision.by,
+        decided_at=decision.at,
+        decision_id=decision.decision_id,
+        note=decision.note,
+    )
+    return Decided(result="declined", refund=declined)
+
+
+def _earlier_result(row: RowMapping, decision: Decision) -> DecisionResult | None:
+    """What this very decision did when it came the first time; None when it comes now."""
+    if row["decision_id"] == decision.decision_id:
+        match RefundStatus(row["status"]):
+            case RefundStatus.DECLINED:
+                return "declined"
+            case RefundStatus.REFUSED:
+                return "refused"
+            case _:
+                return "approved"
+    counted = {approval["decision_id"] for approval in stored_approvals(row)}
+    return "first_of_two" if decision.decision_id in counted else None
+
+
+def _approve(
+    connection: Connection, row: RowMapping, decision: Decision, rules: Rules, *, now: float
+) -> Decided:
+    refund = refund_of(row)
+    amount, digest = refund.amount_paise, refund.shown_digest
+    if decision.amount_paise is not None and decision.amount_digest is not None:
+        amount, digest = decision.amount_paise, decision.amount_digest
+        if not 0 < amount < refund.proposed_paise:
+            return Decided(result="not_smaller", refund=refund)
+    changed = amount != refund.amount_paise
+
+    # Whoever approved another amount, or is no approver any more, approved nothing of this.
+    standing_approvers = set[str]() if changed else decision.approvers_now | {decision.by}
+    before = [given for given in stored_approvals(row) if given["by"] in standing_approvers]
+    repeated = any(given["by"] == decision.by for given in before)
+    approvals = before if repeated else [*before, _stored(decision)]
+
+    standing = _standing(connection, refund.customer_id, refund.order_id)
+    needs_approvals = standing.needs_approvals(amount, rules)
+    enough = len(approvals) >= needs_approvals
+    if repeated and not enough:
+        return Decided(result="already_approved", refund=refund)
+
+    written: dict[str, Any] = {
+        "amount_paise": amount,
+        "approvals": approvals,
+        "needs_approvals": needs_approvals,
+        "note": "\n".join(given["note"] for given in approvals if given["note"]),
+    }
+    final: dict[str, Any] = {
+        "decided_by": decision.by,
+        "decided_at": decision.at,
+        "decision_id": decision.decision_id,
+        "decision_digest": digest,
+    }
+    refusal = standing.refusal(amount)
+    if refusal is not None:
+        refused = _change(
+            connection,
+            row,
+            status=RefundStatus.REFUSED.value,
+            refusal=refusal,
+            refundable_paise=standing.refundable_paise,
+            **written,
+            **final,
+        )
+        return Decided(result="refused", refund=refused)
+    if enough:
+        intended = _change(
+            connection, row, status=RefundStatus.INTENDED.value, intended_at=now, **written, **final
+        )
+        return Decided(result="approved", refund=intended)
+    if changed:  # the second lead has to see what they approve
+        written |= {"version": refund.version + 1, "shown_digest": digest}
+    return Decided(result="first_of_two", refund=_change(connection, row, **written))
+
+
+def _stored(decision: Decision) -> StoredApproval:
+    return StoredApproval(
+        by=decision.by, at=decision.at, decision_id=decision.decision_id, note=decision.note
+    )
+
+
+def _standing(connection: Connection, customer_id: str, order_id: str) -> _Standing:
+    owned = select(orders.c.paid_paise).where(
+        orders.c.id == order_id, orders.c.customer_id == customer_id
+    )
+    paid: int | None = connection.scalar(owned)
+    if paid is None:
+        return _Standing(refundable_paise=None, agent_paise=0)
+    on_order = refunds.c.order_id == order_id
+    return _Standing(
+        refundable_paise=paid - sum_paise(connection, on_order, reserving()),
+        agent_paise=sum_paise(connection, on_order, refunds.c.run_id.is_not(None), reserving()),
+    )
+
+
+def _row(connection: Connection, key: str) -> RowMapping | None:
+    query = select(refunds).where(refunds.c.idempotency_key == key)
+    return connection.execute(query).mappings().one_or_none()
+
+
+def _written(connection: Connection, key: str) -> Refund:
+    """The row just written, as the database has it."""
+    query = select(refunds).where(refunds.c.idempotency_key == key)
+    return refund_of(connection.execute(query).mappings().one())
+
+
+def _locked_row(connection: Connection, key: str) -> RowMapping | None:
+    """The row as it stands once its customer, its order and itself are locked."""
+    found = _row(connection, key)
+    if found is None:
+        return None
+    lock(connection, customer_id=found["customer_id"] or "", order_id=found["order_id"])
+    query = select(refunds).where(refunds.c.id == found["id"]).with_for_update()
+    return connection.execute(query).mappings().one()
+
+
+def _change(connection: Connection, row: RowMapping, **values: object) -> Refund:
+    """Write a row that is still what it was when it was read: status, version and digest."""
+    changed = connection.execute(
+        update(refunds)
+        .where(
+            refunds.c.id == row["id"],
+            refunds.c.status == row["status"],
+            refunds.c.version == row["version"],
+            refunds.c.shown_digest == row["shown_digest"],
+        )
+        .values(**values)
+    )
+    if changed.rowcount != 1:
+        raise RuntimeError(f"Refund {row['idempotency_key']} changed under its lock.")
+    return _written(connection, row["idempotency_key"])

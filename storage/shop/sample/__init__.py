@@ -1,0 +1,1 @@
+"""The sample shop: customers, orders and policies for a machine that has no shop of its own."""

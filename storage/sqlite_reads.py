@@ -1,0 +1,123 @@
+"""What the SQLite store reads: each function here is one transaction's work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from agent.errors import StoreError
+from agent.ports import OutboxEntry, Posted, Record, RunLine, StoredEvent
+from agent.run import Json, Status
+from storage import codec
+from storage.sqlite_file import Transaction
+
+RUN_LINES = (
+    "SELECT runs.run_id, runs.record, runs.case_id, cases.record "
+    "FROM runs JOIN cases ON cases.case_id = runs.case_id"
+)
+NEWEST_FIRST = "ORDER BY runs.opened_at DESC, runs.id DESC"
+READY = (
+    "SELECT case_id FROM cases WHERE due_at <= ? AND expires_at <= ? AND schema_version <= ? "
+    "ORDER BY due_at, id LIMIT ?"
+)
+
+
+def ready(tx: Transaction, limit: int) -> Sequence[str]:
+    rows = tx.db.execute(READY, (tx.now, tx.now, codec.VERSION, limit))
+    return [case_id for (case_id,) in rows]
+
+
+def record(tx: Transaction, case_id: str) -> Record | None:
+    row = tx.db.execute("SELECT record FROM cases WHERE case_id = ?", (case_id,)).fetchone()
+    if row is None:
+        return None
+    case = None if row[0] is None else codec.decode_case(row[0], case_id)
+    row = tx.db.execute(
+        "SELECT run_id, record FROM runs WHERE case_id = ? ORDER BY id DESC LIMIT 1", (case_id,)
+    ).fetchone()
+    if row is None:
+        return Record(case=case, run=None)
+    run_id, raw = row
+    run = codec.decode_run(raw, run_id)
+    messages = tx.db.execute("SELECT record FROM messages WHERE run_id = ? ORDER BY n", (run_id,))
+    return Record(
+        case=case,
+        run=run,
+        messages=tuple(codec.decode_json(record, f"run {run_id}") for (record,) in messages),
+    )
+
+
+def inbox(tx: Transaction, case_id: str) -> Sequence[StoredEvent]:
+    rows = tx.db.execute(
+        "SELECT seq, event_id, record FROM inbox WHERE case_id = ? AND applied = 0 "
+        "ORDER BY ts, seq",
+        (case_id,),
+    )
+    return [
+        StoredEvent(seq=seq, event=codec.decode_event(record, event_id))
+        for seq, event_id, record in rows
+    ]
+
+
+def outbox(tx: Transaction, case_id: str) -> Sequence[OutboxEntry]:
+    rows = tx.db.execute(
+        "SELECT seq, token, post_id, record FROM outbox WHERE case_id = ? AND sent = 0 "
+        "ORDER BY seq",
+        (case_id,),
+    )
+    return [
+        OutboxEntry(seq=seq, token=token, post=codec.decode_post(record, post_id))
+        for seq, token, post_id, record in rows
+    ]
+
+
+def posted(tx: Transaction, case_id: str, post_id: str) -> Posted | None:
+    row = tx.db.execute(
+        "SELECT channel, message_id FROM outbox WHERE case_id = ? AND post_id = ? AND sent = 1",
+        (case_id, post_id),
+    ).fetchone()
+    return None if row is None else Posted(channel=row[0], message_id=row[1])
+
+
+def runs(tx: Transaction, status: Status | None) -> tuple[Sequence[RunLine], Sequence[str]]:
+    """The runs that can be read, and why the others can't."""
+    if status is None:
+        rows = tx.db.execute(f"{RUN_LINES} {NEWEST_FIRST}")
+    else:
+        rows = tx.db.execute(f"{RUN_LINES} WHERE runs.status = ? {NEWEST_FIRST}", (str(status),))
+    lines: list[RunLine] = []
+    refusals: list[str] = []
+    for row in rows:
+        try:
+            lines.append(_run_line(row))
+        except StoreError as error:
+            refusals.append(str(error))
+    return lines, refusals
+
+
+def run(tx: Transaction, run_id: str) -> RunLine | None:
+    row = tx.db.execute(f"{RUN_LINES} WHERE runs.run_id = ?", (run_id,)).fetchone()
+    return None if row is None else _run_line(row)
+
+
+def _run_line(row: tuple[str, bytes, str, bytes]) -> RunLine:
+    run_id, run, case_id, case = row
+    return RunLine(run=codec.decode_run(run, run_id), case=codec.decode_case(case, case_id))
+
+
+def trace(tx: Transaction, run_id: str) -> Sequence[Json]:
+    rows = tx.db.execute("SELECT record FROM trace WHERE run_id = ? ORDER BY id", (run_id,))
+    return [codec.decode_json(record, f"run {run_id}") for (record,) in rows]
+
+
+def images(tx: Transaction, digests: Sequence[str]) -> Mapping[str, bytes]:
+    rows = tx.db.execute(
+        "SELECT digest, bytes FROM images WHERE digest IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(digests)),),
+    )
+    return dict(rows.fetchall())
+
+
+def frozen(tx: Transaction, digest: str) -> Json | None:
+    row = tx.db.execute("SELECT record FROM frozen WHERE digest = ?", (digest,)).fetchone()
+    return None if row is None else codec.decode_json(row[0], f"prompt {digest}")

@@ -1,0 +1,143 @@
+"""A local Slack with a real Bolt app on it, for the tests of the local Slack."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.local.slack import LocalSlack
+
+Json = dict[str, Any]
+
+SCOPES = (
+    "app_mentions:read",
+    "channels:history",
+    "channels:read",
+    "chat:write",
+    "commands",
+    "files:read",
+    "groups:history",
+    "groups:read",
+    "im:history",
+    "im:write",
+    "reactions:read",
+    "reactions:write",
+    "usergroups:read",
+    "users:read",
+)
+EVENTS = (
+    "app_home_opened",
+    "app_mention",
+    "member_joined_channel",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "reaction_added",
+)
+
+
+def manifest(*, scopes: tuple[str, ...] = SCOPES, events: tuple[str, ...] = EVENTS) -> Json:
+    """A manifest with everything the local Slack knows."""
+    return {
+        "_metadata": {"major_version": 2},
+        "display_information": {"name": "Casethread"},
+        "features": {
+            "bot_user": {"display_name": "Casethread"},
+            "app_home": {"home_tab_enabled": True},
+            "shortcuts": [
+                {
+                    "name": "Open a case",
+                    "type": "message",
+                    "callback_id": "open_case",
+                    "description": "Opens a case from a message",
+                },
+                {
+                    "name": "New case",
+                    "type": "global",
+                    "callback_id": "new_case",
+                    "description": "Opens a new case",
+                },
+            ],
+            "slash_commands": [{"command": "/case", "description": "Cases"}],
+        },
+        "oauth_config": {"scopes": {"bot": list(scopes)}},
+        "settings": {
+            "event_subscriptions": {"bot_events": list(events)},
+            "interactivity": {"is_enabled": True},
+            "socket_mode_enabled": True,
+        },
+    }
+
+
+def web_client(slack: LocalSlack, token: str | None = None) -> AsyncWebClient:
+    """A client that repeats nothing, so that one call is one call."""
+    return AsyncWebClient(token=token or slack.bot_token, base_url=slack.api_url, retry_handlers=[])
+
+
+@contextlib.asynccontextmanager
+async def connected(app: AsyncApp, slack: LocalSlack) -> AsyncGenerator[None]:
+    """The app's socket is open inside."""
+    handler = AsyncSocketModeHandler(app, slack.app_token, ping_interval=0.5)
+    await handler.connect_async()  # pyright: ignore[reportUnknownMemberType]
+    try:
+        await slack.until(lambda: slack.sockets.connected)
+        yield
+    finally:
+        await handler.close_async()  # pyright: ignore[reportUnknownMemberType]
+
+
+def bolt_app(slack: LocalSlack) -> AsyncApp:
+    return AsyncApp(token=slack.bot_token, client=web_client(slack))
+
+
+def recording(app: AsyncApp, *types: str) -> list[Json]:
+    """Makes the app keep every event of these types, newest last."""
+    seen: list[Json] = []
+
+    async def keep(event: Json) -> None:
+        seen.append(event)
+
+    for name in types:
+        app.event(name)(keep)  # pyright: ignore[reportUnknownMemberType]
+    return seen
+
+
+def mrkdwn(text: str) -> Json:
+    return {"type": "mrkdwn", "text": text}
+
+
+def plain(text: str) -> Json:
+    return {"type": "plain_text", "text": text}
+
+
+def section(text: str) -> Json:
+    return {"type": "section", "text": mrkdwn(text)}
+
+
+def button(text: str, action_id: str = "press", **fields: Any) -> Json:
+    return {"type": "button", "text": plain(text), "action_id": action_id, **fields}
+
+
+def actions(*elements: Json) -> Json:
+    return {"type": "actions", "elements": list(elements)}
+
+
+def modal(*blocks: Json, **fields: Any) -> Json:
+    return {
+        "type": "modal",
+        "title": plain("Decline"),
+        "submit": plain("Send"),
+        "callback_id": "decline",
+        "blocks": list(blocks),
+        **fields,
+    }
+
+
+def note_input(label: str = "Note", block_id: str = "note") -> Json:
+    element = {"type": "plain_text_input", "action_id": "text", "multiline": True}
+    return {"type": "input", "block_id": block_id, "label": plain(label), "element": element}

@@ -1,0 +1,32 @@
+"""What every test shares: nothing of the developer's own environment reaches one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+SETTINGS = ("ANTHROPIC_", "CASETHREAD_", "RAZORPAY_", "SLACK_", "STRIPE_")
+PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
+
+
+def pytest_configure() -> None:
+    # An example's duration says more about the machine's other work than about the code; a test
+    # that hangs is ended by pytest-timeout.
+    settings.register_profile("casethread", parent=settings(), deadline=None)
+    settings.load_profile("casethread")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bare_environment() -> Iterator[None]:
+    """Takes tokens, settings and proxies out, before any fixture starts a server or a process.
+
+    A real token could reach a real workspace, and a proxy would hide the local servers.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(SETTINGS) or name.upper() in PROXIES:
+                patch.delenv(name)
+        yield
