@@ -16,7 +16,7 @@ from agent.errors import InboxChanged
 from agent.harness import Harness, request_of
 from agent.messages import calls_of, earlier_results, reply_content, tool_result, words_blocks
 from agent.run import Json, Pending, Status
-from agent.tools import Called, Context, Kind, Pause, call_tool, proposal_digest
+from agent.tools import Called, Context, Kind, Pause, call_tool
 
 ONE_AT_A_TIME = "One question or refund at a time; try again after the first is answered."
 CASE_PASSED_ON = "Not done: the case was passed to a colleague."
@@ -95,18 +95,22 @@ async def _timed_call(h: Harness, c: Claimed, call: Json) -> Called:
 
 
 async def _call(h: Harness, c: Claimed, call: Json) -> Called:
+    return await call_tool(h.agent.tool_table, call["name"], _context(h, c, call), call["input"])
+
+
+def _context(h: Harness, c: Claimed, call: Json) -> Context:
     run = c.running
-    context = Context(
+    return Context(
         customer_id=run.customer_id,
         customer_name=c.case.customer_name,
         agent=run.agent,
         run_id=run.run_id,
         call_id=call["id"],
-        digest=_digest(c, call),
+        tool=call["name"],
+        arguments=call["input"],
         now=h.now(),
         earlier=earlier_results(c.messages),
     )
-    return await call_tool(h.agent.tool_table, call["name"], context, call["input"])
 
 
 async def _take_result(h: Harness, c: Claimed, call: Json, called: Called) -> None:
@@ -165,7 +169,7 @@ async def _pause(h: Harness, c: Claimed, call: Json, pause: Pause) -> None:
             call_id=call["id"],
             tool=call["name"],
             input=call["input"],
-            digest=_digest(c, call),
+            digest=_context(h, c, call).digest(),
             post_id=post_id,
             since=now,
             card=card,
@@ -212,18 +216,6 @@ def _kind(h: Harness, call: Json) -> Kind:
     """What an unknown tool would do is nothing: it only gets its error."""
     known = h.agent.tool_table.get(call["name"])
     return known.kind if known is not None else "reads"
-
-
-def _digest(c: Claimed, call: Json) -> str:
-    run = c.running
-    return proposal_digest(
-        agent=run.agent,
-        run_id=run.run_id,
-        call_id=call["id"],
-        tool=call["name"],
-        customer_id=run.customer_id,
-        arguments=call["input"],
-    )
 
 
 def _worked(c: Claimed, seconds: float) -> None:

@@ -28,7 +28,7 @@ from agent.messages import (
     with_images,
     words_blocks,
 )
-from agent.run import Run, Status, Usage
+from agent.run import Json, Run, Status, Usage
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ async def conclude(h: Harness, c: Claimed, run: Run) -> None:
     await c.save()
 
 
-def hear(c: Claimed, after: list[dict[str, object]] | None = None) -> None:
+def hear(c: Claimed, after: list[Json] | None = None) -> None:
     """Words that came meanwhile go to the model, behind any results."""
     c.append({"role": "user", "content": [*(after or []), *words_blocks(c.running.heard)]})
     c.update(heard=())
@@ -131,7 +131,7 @@ async def _take(h: Harness, c: Claimed, turn: Turn) -> None:
     c.record(trace.step_entry(c.running, turn, cost, at=h.now()))
     problem = unsendable(turn.content)
     if turn.stop_reason == "refusal":
-        details = turn.message.get("stop_details") or {}
+        details: Json = turn.message.get("stop_details") or {}
         await hand_off(h, c, f"Claude refused to answer: {details.get('category') or 'no reason'}.")
     elif problem is None:
         c.append({"role": "assistant", "content": turn.content})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from agent.case import Image, Words
 from agent.run import Json
@@ -99,11 +99,10 @@ def unsendable(content: Any) -> str | None:
     if not isinstance(content, list) or not content:
         return "no content"
     seen: set[str] = set()
-    blocks: list[Any] = content  # pyright: ignore[reportUnknownVariableType]
-    for block in blocks:
+    for block in cast("list[Any]", content):
         if not isinstance(block, dict) or "type" not in block:
             return "a block without a type"
-        each: Json = block  # pyright: ignore[reportUnknownVariableType]
+        each = cast("Json", block)
         if each["type"] == "text" and not str(each.get("text") or "").strip():
             return "an empty text block"
         if each["type"] == "tool_use":
@@ -136,7 +135,7 @@ def with_images(messages: Sequence[Json], images: Mapping[str, bytes]) -> list[J
 
 def _with_image(block: Json, images: Mapping[str, bytes]) -> Json:
     if block.get("type") == "tool_result" and isinstance(block["content"], list):
-        inner: list[Json] = block["content"]
+        inner = cast("list[Json]", block["content"])
         return {**block, "content": [_with_image(part, images) for part in inner]}
     if block.get("type") != "image" or block["source"]["type"] != "stored":
         return block

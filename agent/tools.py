@@ -12,7 +12,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, Literal, get_type_hints, overload
+from typing import Any, Concatenate, Literal, cast, get_type_hints, overload
 
 import docstring_parser
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -38,8 +38,9 @@ class Context:
     agent: str
     run_id: str
     call_id: str
-    digest: str
-    """Digest over agent, run, call, tool, customer and the exact arguments."""
+    tool: str
+    arguments: Json
+    """Exactly as the model gave them."""
     now: float
     """Unix seconds."""
     earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -49,6 +50,20 @@ class Context:
     def key(self) -> str:
         """Names this call for ever: the idempotency key of its effect."""
         return f"{self.run_id}:{self.call_id}"
+
+    def digest(self, **changed: Any) -> str:
+        """Binds a decision to this call: over agent, run, call, tool, customer and arguments.
+
+        `changed` arguments stand in for the model's own.
+        """
+        return proposal_digest(
+            agent=self.agent,
+            run_id=self.run_id,
+            call_id=self.call_id,
+            tool=self.tool,
+            customer_id=self.customer_id,
+            arguments=self.arguments | changed,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +161,11 @@ def tool(
     Raises `TypeError` for a function that can't be a tool.
     """
     if function is None:
-        return lambda wrapped: tool(wrapped, kind=kind)
+
+        def decorate(wrapped: ToolFunction) -> Tool:
+            return tool(wrapped, kind=kind)
+
+        return decorate
     name = getattr(function, "__name__", type(function).__name__)
     if not inspect.iscoroutinefunction(function):
         raise TypeError(f"tool {name} must be an async function")
@@ -178,10 +197,10 @@ def tool(
 def _strict(schema: Any) -> Any:
     """The schema as strict tools want it: all properties required, no others, no ornaments."""
     if isinstance(schema, list):
-        return [_strict(part) for part in schema]  # pyright: ignore[reportUnknownVariableType]
+        return [_strict(part) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    known: Json = schema  # pyright: ignore[reportUnknownVariableType]
+    known = cast("Json", schema)
     properties = known.get("properties")
     strict: Json = {
         key: _strict(value)

@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from agent.claude import Failure, Turn
 from agent.run import Json, Run
@@ -24,7 +24,8 @@ _PRIVATE = ("input", "text", "note", "reason", "question")
 
 def step_entry(run: Run, turn: Turn, cost: Decimal, *, at: float) -> Json:
     """One model call; `run` already counts it."""
-    content: list[Any] = turn.content if isinstance(turn.content, list) else []
+    content: Any = turn.content if isinstance(turn.content, list) else []
+    blocks = [cast("Json", block) for block in cast("list[Any]", content) if type(block) is dict]
     usage = turn.usage
     return {
         "kind": "step",
@@ -33,8 +34,8 @@ def step_entry(run: Run, turn: Turn, cost: Decimal, *, at: float) -> Json:
         "stop_reason": turn.stop_reason,
         "calls": [
             {"id": block.get("id"), "tool": block.get("name"), "input": block.get("input")}
-            for block in content
-            if isinstance(block, dict) and block.get("type") == "tool_use"  # pyright: ignore[reportUnknownMemberType]
+            for block in blocks
+            if block.get("type") == "tool_use"
         ],
         "input_tokens": usage.uncached,
         "cache_read_tokens": usage.cache_read,

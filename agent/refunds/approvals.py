@@ -1,0 +1,223 @@
+"""Leads' decisions on refunds: from the ledger's row to the card and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any, Literal, cast
+
+from agent.approval import Answer, Card, CardFact, CardOutcome, LeadDecision, Request
+from agent.refunds.money import plain_rupees, rupees
+from agent.refunds.ports import (
+    Decided,
+    Decision,
+    Ledger,
+    Order,
+    Refund,
+    RefundStatus,
+    Rules,
+)
+from agent.tools import Context, proposal_digest
+
+_REASONS = {
+    "damaged": "arrived damaged",
+    "wrong_item": "wrong item",
+    "not_delivered": "not delivered",
+    "changed_mind": "changed their mind",
+}
+
+
+class RefundApprovals:
+    """`Approvals` over the ledger: each decision is one transaction on one row."""
+
+    def __init__(self, *, ledger: Ledger, rules: Rules) -> None:
+        self._ledger = ledger
+        self._rules = rules
+
+    async def current(self, request: Request) -> Card:
+        return _card_now(request.card, await self._row(request))
+
+    async def decide(self, request: Request, decision: LeadDecision) -> Answer:
+        changed = decision.amount_paise
+        decided = await self._ledger.decide(
+            request.key,
+            Decision(
+                decision_id=decision.decision_id,
+                version=decision.version,
+                digest=decision.digest,
+                verdict=decision.verdict,
+                by=decision.by,
+                at=decision.at,
+                note=decision.note,
+                amount_paise=changed,
+                amount_digest=None if changed is None else _digest_with(request, changed),
+                approvers_now=decision.approvers_now,
+            ),
+            self._rules,
+        )
+        return _answer(request, decided)
+
+    async def show_anew(self, request: Request) -> Card:
+        row = await self._ledger.show_anew(request.key, request.card.version)
+        return _card_now(request.card, row or await self._row(request))
+
+    async def close(
+        self, request: Request, verdict: Literal["expired", "withdrawn"], *, at: float
+    ) -> Card:
+        status: Literal[RefundStatus.EXPIRED, RefundStatus.WITHDRAWN] = (
+            RefundStatus.EXPIRED if verdict == "expired" else RefundStatus.WITHDRAWN
+        )
+        row = await self._ledger.close(request.key, status, at=at)
+        return _card_now(request.card, row or await self._row(request))
+
+    async def _row(self, request: Request) -> Refund:
+        row = await self._ledger.find(request.key)
+        if row is None:
+            raise LookupError(f"no refund row {request.key}: is this the shop it was made in?")
+        return row
+
+
+def proposal_card(context: Context, row: Refund, order: Order, history: Sequence[Refund]) -> Card:
+    """The card for a waiting row: our own records first, then the agent's explanation."""
+    earlier = [each for each in history if each.key != row.key]
+    facts = [
+        CardFact(label="Customer", value=f"{context.customer_name} ({row.customer_id})"),
+        CardFact(label="Order", value=f"{order.order_id}: {_items(order)}"),
+        CardFact(label="Reason", value=_REASONS.get(row.reason, row.reason)),
+        CardFact(
+            label="Money",
+            value=(
+                f"paid {rupees(order.paid_paise)} by {order.payment_method}, refunded"
+                f" {rupees(order.refunded_paise)}, refundable {rupees(order.refundable_paise)}"
+            ),
+        ),
+        CardFact(label="Dates", value=_dates(order)),
+        CardFact(label="Earlier refunds", value=_earlier(earlier)),
+        CardFact(label="Policies consulted", value=_consulted(context)),
+    ]
+    base = Card(
+        key=row.key,
+        version=row.version,
+        digest=row.shown_digest,
+        title=f"Refund {rupees(row.amount_paise)} to {context.customer_name}",
+        amount_paise=row.amount_paise,
+        facts=tuple(facts),
+        explanation=row.explanation,
+    )
+    return _card_now(base, row)
+
+
+def _card_now(base: Card, row: Refund) -> Card:
+    """The card as the row has it now; what was written on it stays."""
+    return replace(
+        base,
+        version=row.version,
+        digest=row.shown_digest,
+        title=base.title.replace(
+            rupees(base.amount_paise or row.amount_paise), rupees(row.amount_paise), 1
+        ),
+        amount_paise=row.amount_paise,
+        needs_approvals=max(row.needs_approvals, 1),
+        approved_by=tuple(each.by for each in row.approvals),
+        outcome=_outcome(row),
+    )
+
+
+def _outcome(row: Refund) -> CardOutcome | None:
+    amount = rupees(row.amount_paise)
+    instead = (
+        f" (asked for {rupees(row.proposed_paise)})"
+        if row.amount_paise != row.proposed_paise
+        else ""
+    )
+    verdict: Literal["approved", "declined", "expired", "withdrawn", "refused"] = "approved"
+    detail = ""
+    match row.status:
+        case RefundStatus.WAITING:
+            return None
+        case RefundStatus.INTENDED:
+            detail = f"{amount}{instead} is being paid."
+        case RefundStatus.UNKNOWN:
+            detail = f"{amount}{instead}: approved, not yet confirmed by the payment system."
+        case RefundStatus.PAID:
+            detail = f"{amount}{instead} was paid, reference {row.reference}."
+        case RefundStatus.FAILED:
+            detail = f"The payment of {amount}{instead} failed; nothing was paid."
+        case RefundStatus.REFUSED:
+            verdict = "refused"
+            left = rupees(row.refundable_paise or 0)
+            detail = f"Not paid: only {left} was refundable at that moment."
+        case RefundStatus.DECLINED:
+            verdict = "declined"
+        case RefundStatus.EXPIRED:
+            verdict, detail = "expired", "Nobody answered in time. Nothing was paid."
+        case RefundStatus.WITHDRAWN:
+            verdict, detail = "withdrawn", "A colleague has the case. Nothing was paid."
+    return CardOutcome(
+        verdict=verdict, by=row.decided_by, at=row.decided_at, note=row.note, detail=detail
+    )
+
+
+def _answer(request: Request, decided: Decided) -> Answer:
+    row = decided.refund
+    card = request.card if row is None else _card_now(request.card, row)
+    match decided.result:
+        case "approved" | "declined" | "refused":
+            return Answer(result="decided", card=card)
+        case "no_such_refund":
+            return Answer(result="stale", card=card)
+        case result:
+            return Answer(result=result, card=card)
+
+
+def _digest_with(request: Request, amount_paise: int) -> str:
+    """Of the same proposal with another amount, as `Context.digest` would make it."""
+    return proposal_digest(
+        agent=request.agent,
+        run_id=request.run_id,
+        call_id=request.call_id,
+        tool=request.tool,
+        customer_id=request.customer_id,
+        arguments=request.input | {"amount_rupees": plain_rupees(amount_paise)},
+    )
+
+
+def _items(order: Order) -> str:
+    return ", ".join(
+        f"{item.quantity} × {item.name}" if item.quantity != 1 else item.name
+        for item in order.items
+    )
+
+
+def _dates(order: Order) -> str:
+    dates: list[tuple[str, date | None]] = [
+        ("placed", order.placed_on),
+        ("shipped", order.shipped_on),
+        ("delivered", order.delivered_on),
+    ]
+    told = [f"{word} {when:%d %b %Y}" for word, when in dates if when is not None]
+    return f"{order.status}; {', '.join(told)}"
+
+
+def _earlier(rows: Sequence[Refund]) -> str:
+    """Refunds and declines on this order before; refused proposals say nothing to a lead."""
+    told = [
+        f"{rupees(row.amount_paise)} {row.status.value} on"
+        f" {datetime.fromtimestamp(row.decided_at or row.created_at, UTC):%d %b %Y}"
+        for row in rows
+        if row.status is not RefundStatus.REFUSED
+    ]
+    return "; ".join(told) or "none"
+
+
+def _consulted(context: Context) -> str:
+    """Ids and titles of the policies that this run's searches gave, each once."""
+    found: dict[str, str] = {}
+    for text in context.earlier.get("search_policies", ()):
+        if not text.startswith("["):
+            continue
+        for passage in cast("list[dict[str, Any]]", json.loads(text)):
+            found[passage["policy_id"]] = passage["title"]
+    return "; ".join(f"{title} ({policy_id})" for policy_id, title in found.items()) or "none"
