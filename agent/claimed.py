@@ -151,8 +151,9 @@ class Claimed:
     def record(self, entry: Json) -> None:
         self._entries.append(entry)
 
-    def done_with(self, event_id: str) -> None:
-        self._applied.append(event_id)
+    def done_with(self, *event_ids: str) -> None:
+        """These events are applied, with the next save."""
+        self._applied.extend(event_ids)
 
     # Reading and saving --------------------------------------------------------------------
 

@@ -45,6 +45,9 @@ async def start_run(
     said = "\n".join(each.text for each in words)
     now = h.now()
     await h.store.freeze(h.agent.digest, h.agent.frozen)
+    if c.run is not None:
+        # A save holds one run: the last one's end goes first.
+        await c.save()
     c.start(
         Run(
             run_id=_run_id(case.case_id, len(case.run_ids) + 1),

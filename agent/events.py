@@ -55,11 +55,10 @@ async def apply(h: Harness, c: Claimed) -> None:
         await h.read_thread(c.case_id)
         stored = await c.inbox()
     changed = await settle_decided(h, c)
-    for event in _edits_folded_in(stored):
+    for event, ids in _edits_folded_in(stored):
         await _apply_one(h, c, event)
+        c.done_with(*ids)
         changed = True
-    for each in stored:
-        c.done_with(each.event.event_id)
     changed = await _apply_timers(h, c) or changed
     if changed:
         await c.save()
@@ -166,26 +165,26 @@ async def _words(h: Harness, c: Claimed, fact: Message) -> Words:
     )
 
 
-def _edits_folded_in(stored: Iterable[StoredEvent]) -> list[Event]:
-    """An edit of a message that is still in the inbox replaces its words there."""
-    events: list[Event] = []
+def _edits_folded_in(stored: Iterable[StoredEvent]) -> list[tuple[Event, tuple[str, ...]]]:
+    """The events with the ids each stands for: an edit or deletion of a message that is still in
+    the inbox changes it there."""
+    events: list[tuple[Event, tuple[str, ...]]] = []
     places: dict[str, int] = {}
     for each in stored:
-        event = each.event
-        match event.fact:
-            case Message() as fact:
-                places[fact.message_id] = len(events)
-            case Edited(message_id=message_id, text=text) if message_id in places:
-                place = places[message_id]
-                before = events[place]
-                events[place] = replace(before, fact=replace(before.fact, text=text))  # type: ignore[call-arg]
+        event, fact = each.event, each.event.fact
+        if isinstance(fact, Message):
+            places[fact.message_id] = len(events)
+        elif isinstance(fact, Edited | Deleted) and fact.message_id in places:
+            place = places[fact.message_id]
+            before, ids = events[place]
+            if isinstance(fact, Edited) and isinstance(before.fact, Message):
+                changed = replace(before, fact=replace(before.fact, text=fact.text))
+                events[place] = (changed, (*ids, event.event_id))
                 continue
-            case Deleted(message_id=message_id, first=False) if message_id in places:
-                events[places.pop(message_id)] = event
+            if isinstance(fact, Deleted) and not fact.first:
+                events[place] = (event, (*ids, event.event_id))
                 continue
-            case _:
-                pass
-        events.append(event)
+        events.append((event, (event.event_id,)))
     return events
 
 

@@ -54,7 +54,7 @@ def _person(user: dict[str, Any], team_id: str) -> Person:
         user.get(flag)
         for flag in ("deleted", "is_bot", "is_restricted", "is_ultra_restricted", "is_stranger")
     )
-    name = user.get("profile", {}).get("display_name") or user.get("real_name") or ""
+    name = user.get("real_name") or user.get("name") or ""
     return Person(standing="member" if member else "outsider", name=str(name))
 
 

@@ -15,7 +15,6 @@ from typing import Any, cast
 import aiohttp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
-from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from agent.errors import LeaseLost
 from bot.actions import POST_METADATA
@@ -26,6 +25,8 @@ Json = dict[str, Any]
 
 CALL_TIMEOUT_SECONDS = 3.0
 _PAGE = 200
+_RETRY_AFTER_SECONDS = 1
+_READS = frozenset({"auth.test", "conversations.history", "conversations.replies"})
 
 # Error codes with which Slack says that it failed; the work may be done all the same.
 _FAILED = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
@@ -65,7 +66,7 @@ class TryLater(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """Who the bot is. `url` is the workspace's, with a slash at the end."""
+    """Who the bot is. `url` is the workspace's."""
 
     bot_id: str
     url: str
@@ -91,40 +92,50 @@ class SlackCalls:
         now: Callable[[], float],
         seconds_left: Callable[[], float],
     ) -> None:
-        self.client = client
+        # The SDK's own annotations leave the dicts open.
+        self._api_call: Callable[..., Awaitable[Any]] = client.api_call  # pyright: ignore[reportUnknownMemberType]
         self._now = now
         self._seconds_left = seconds_left
 
-    async def call(
-        self, method: Callable[..., Awaitable[AsyncSlackResponse]], **arguments: Any
-    ) -> Json:
-        """The answer's body. Raises `Refused`, `TryLater`, or `LeaseLost` before anything is sent."""
+    async def call(self, method: str, **arguments: Any) -> Json:
+        """The answer's body; arguments that are None are left out.
+
+        Raises `Refused`, `TryLater`, or, before it sends, `LeaseLost`.
+        """
         left = self._seconds_left()
         if left <= 0:
             raise LeaseLost("no time left to send anything")
+        given = {name: value for name, value in arguments.items() if value is not None}
+        # Slack takes JSON for what writes and only parameters for what reads.
+        reads = method in _READS
+        body = {"http_verb": "GET", "params": given} if reads else {"json": given}
         try:
             async with asyncio.timeout(min(CALL_TIMEOUT_SECONDS, left)):
-                response = await method(**arguments)
+                response: Any = await self._api_call(method, **body)
         except SlackApiError as error:
             raise self._explained(error) from error
         except aiohttp.ClientConnectorError as error:
             raise TryLater(f"no connection: {error}") from error
-        except (TimeoutError, aiohttp.ClientError, OSError, UnicodeDecodeError) as error:
+        except (aiohttp.ClientError, OSError, UnicodeDecodeError, AttributeError) as error:
+            # A TimeoutError is an OSError; the AttributeError is the SDK's, on a plain-text body.
             raise TryLater(f"no answer: {error!r}", unsure=True) from error
-        return cast(Json, response.data)
+        return response.data
 
     def _explained(self, failure: SlackApiError) -> Refused | TryLater:
+        # An answer that is no JSON comes without a status or without a body.
         response: Any = failure.response
-        if not isinstance(response, AsyncSlackResponse) or not isinstance(response.data, dict):
-            return TryLater(str(failure), unsure=True)
-        error = str(response.get("error", ""))
-        if response.status_code == 429 or error in ("ratelimited", "rate_limited"):
-            seconds = float(response.headers.get("Retry-After", 1))
+        status: int = getattr(response, "status_code", 0)
+        data: Any = getattr(response, "data", None)
+        body = cast(Json, data) if isinstance(data, dict) else Json()
+        error = str(body.get("error", ""))
+        if status == 429 or error in ("ratelimited", "rate_limited"):
+            after = str(response.headers.get("Retry-After", ""))
+            seconds = int(after) if after.isdecimal() else _RETRY_AFTER_SECONDS
             return TryLater(f"rate limited for {seconds} s", at=self._now() + seconds)
-        if response.status_code >= 500 or error in _FAILED or not error:
-            return TryLater(f"{response.status_code} {error}", unsure=True)
+        if status >= 500 or error in _FAILED or not error:
+            return TryLater(f"{status} {error or failure}", unsure=True)
         if error in _NOT_ALLOWED:
-            needed = response.get("needed")
+            needed = body.get("needed")
             log.error(
                 "Slack refuses the bot itself: %s%s. Posts wait until that is mended.",
                 error,
@@ -134,7 +145,7 @@ class SlackCalls:
         return Refused(error)
 
     async def identity(self) -> Identity:
-        answer = await self.call(self.client.auth_test)
+        answer = await self.call("auth.test")
         return Identity(bot_id=str(answer.get("bot_id", "")), url=str(answer.get("url", "")))
 
     async def own_messages(
@@ -146,8 +157,8 @@ class SlackCalls:
         """
         found: list[OwnMessage] = []
         async for message in self._messages(channel, thread_ts, oldest):
-            metadata = message.get("metadata") or {}
-            payload = metadata.get("event_payload") or {}
+            metadata: Json = message.get("metadata") or {}
+            payload: Json = metadata.get("event_payload") or {}
             ours = message.get("bot_id") == identity.bot_id
             if ours and metadata.get("event_type") == POST_METADATA:
                 found.append(
@@ -169,16 +180,15 @@ class SlackCalls:
             "include_all_metadata": True,
             "limit": _PAGE,
         }
-        method: Callable[..., Awaitable[AsyncSlackResponse]] = self.client.conversations_history
+        method = "conversations.history"
         if thread_ts is not None:
-            method = self.client.conversations_replies
+            method = "conversations.replies"
             arguments["ts"] = thread_ts
-        cursor = ""
         while True:
-            more = {"cursor": cursor} if cursor else {}
-            answer = await self.call(method, **arguments, **more)
+            answer = await self.call(method, **arguments)
             for message in answer.get("messages") or ():
                 yield message
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor") or ""
-            if not cursor:
+            following: Json = answer.get("response_metadata") or {}
+            arguments["cursor"] = following.get("next_cursor")
+            if not arguments["cursor"]:
                 return

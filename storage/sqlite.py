@@ -34,11 +34,11 @@ class SqliteStore:
     """See `CaseStore`. What this store adds to its words:
 
     - A lease is lost at `expires_at`, whether or not somebody else took the case since.
-    - A claim finds nobody's case: None for a case whose lease lasts, whoever holds it, and for one
-      the store doesn't know.
-    - A claimed case is due, so that it is ready as soon as the lease of an owner that died is
-      over. A save puts its `due_at` in place of that only when it names a time and leaves no
-      event unapplied and no post unsent; a release always does.
+    - A claim gets None while any lease on the case lasts, its own owner's too, and for a case
+      that the store doesn't know.
+    - A claimed case stays due, so that it is ready as soon as the lease of an owner that died is
+      over. A save sets another time only when it names one and leaves no event unapplied and no
+      post unsent; a release always sets its own, None included.
     - Events keep their ids after they are applied, for as long as the case is kept.
     - A case with a record of a newer schema version than this code knows is never `ready`, can't
       be claimed (logged once as an error), is left out of `runs`, and raises `StoreError` where it

@@ -16,6 +16,8 @@ RUN_LINES = (
     "FROM runs JOIN cases ON cases.case_id = runs.case_id"
 )
 NEWEST_FIRST = "ORDER BY runs.opened_at DESC, runs.id DESC"
+ALL_RUNS = f"{RUN_LINES} {NEWEST_FIRST}"
+RUNS_BY_STATUS = f"{RUN_LINES} WHERE runs.status = ? {NEWEST_FIRST}"
 READY = (
     "SELECT case_id FROM cases WHERE due_at <= ? AND expires_at <= ? AND schema_version <= ? "
     "ORDER BY due_at, id LIMIT ?"
@@ -82,9 +84,9 @@ def posted(tx: Transaction, case_id: str, post_id: str) -> Posted | None:
 def runs(tx: Transaction, status: Status | None) -> tuple[Sequence[RunLine], Sequence[str]]:
     """The runs that can be read, and why the others can't."""
     if status is None:
-        rows = tx.db.execute(f"{RUN_LINES} {NEWEST_FIRST}")
+        rows = tx.db.execute(ALL_RUNS)
     else:
-        rows = tx.db.execute(f"{RUN_LINES} WHERE runs.status = ? {NEWEST_FIRST}", (str(status),))
+        rows = tx.db.execute(RUNS_BY_STATUS, (str(status),))
     lines: list[RunLine] = []
     refusals: list[str] = []
     for row in rows:

@@ -6,6 +6,7 @@ quoted, cut and marked as theirs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,8 +25,8 @@ from bot.cards.message import (
     header,
     mentions,
     message,
-    mrkdwn,
     moment,
+    mrkdwn,
     named,
     note,
     quote,
@@ -38,6 +39,9 @@ from bot.cards.message import (
 from bot.text import cut, visible
 
 _MOST_FACTS = 30
+_MOST_PHOTOS = 10
+_PHOTO = re.compile(r"https?://[^\s<>|]{1,500}")
+_EXPLANATION = "The agent's explanation (its own words, not checked):"
 _LABEL_LIMIT = 60
 _SMALLEST_CHANGEABLE_PAISE = 2
 
@@ -83,12 +87,17 @@ def _card(
             blocks.append(mrkdwn(state))
     facts = _facts(card.facts, room)
     lines += [f"{spoken(label)}: {spoken(value)}" for label, value in facts]
-    people = list(_words_of_people(card, room))
-    lines += [f"{heading} {spoken(text)}" for heading, text in people]
     blocks.append(_records(facts, len(card.facts) - len(facts)))
-    blocks += [
-        rich_text(section(words(heading, bold=True)), quote(text)) for heading, text in people
-    ]
+    for heading, text in _customers_words(card, room):
+        lines.append(f"{heading} {spoken(text)}")
+        blocks.append(_quoted(heading, text))
+    if links := [link for link in card.photos if _PHOTO.fullmatch(link)][:_MOST_PHOTOS]:
+        lines.append(f"The customer's photos: {len(links)}")
+        blocks.append(_photos(links))
+    if card.explanation:
+        text = cut(visible(card.explanation), room.explanation)
+        lines.append(f"{_EXPLANATION} {spoken(text)}")
+        blocks.append(_quoted(_EXPLANATION, text))
     if not card.outcome:
         if not audience.anybody_may_approve:
             on_duty = audience.on_duty(content.openers)
@@ -175,8 +184,8 @@ def _records(facts: Sequence[tuple[str, str]], left_out: int) -> Block | None:
     return rich_text(section(*elements)) if elements else None
 
 
-def _words_of_people(card: Card, room: _Room) -> Iterator[tuple[str, str]]:
-    """Headings with what people and the agent wrote, cut."""
+def _customers_words(card: Card, room: _Room) -> Iterator[tuple[str, str]]:
+    """Headings with what the customer wrote, cut."""
     first, last = visible(card.first_words), visible(card.last_words)
     if first:
         yield "The customer wrote:", cut(first, room.quoted)
@@ -185,11 +194,19 @@ def _words_of_people(card: Card, room: _Room) -> Iterator[tuple[str, str]]:
     # The latest matter most; a lead who wants the rest opens the thread.
     for added in card.added[-room.additions :]:
         yield "The customer added:", cut(visible(added), room.quoted // 2)
-    if card.explanation:
-        yield (
-            "The agent's explanation (its own words, not checked):",
-            cut(visible(card.explanation), room.explanation),
-        )
+
+
+def _quoted(heading: str, text: str) -> Block:
+    return rich_text(section(words(heading, bold=True)), quote(text))
+
+
+def _photos(links: Sequence[str]) -> Block:
+    elements = [
+        element
+        for number, url in enumerate(links, start=1)
+        for element in ({"type": "link", "url": url, "text": f"Photo {number}"}, words("  "))
+    ]
+    return rich_text(section(words("The customer's photos: ", bold=True), *elements))
 
 
 def _buttons(card: Card, case_id: str) -> Block | None:

@@ -38,9 +38,7 @@ REACTIONS: Final = {
 """The reaction on a thread's first message that tells a run's status."""
 
 _STATUS_WORDS: Final = {
-    "running": "Working on it",
-    "waiting_customer": "Waiting for the customer's answer",
-    "waiting_approval": "Waiting for a lead's approval",
+    "working": "The agent is on it",
     "done": "Done",
     "handed_off": "With a colleague",
 }
@@ -92,14 +90,15 @@ def _hint(text: str) -> str:
 def status_line(content: StatusLine, *, case_id: str) -> Message:
     """Whose case it is, how it stands, who chose, and what staff can press."""
     if content.status == "not_a_case":
+        by = content.by or "somebody"
         return message(
-            [f"Not a case, says {named(content.by)}."],
-            [rich_text(section(words("Not a case, says "), mention(content.by), words(".")))],
+            [f"Not a case, says {named(by)}."],
+            [rich_text(section(words("Not a case, says "), mention(by), words(".")))],
         )
     value = CaseRef(case_id=case_id).encode()
     name = cut(visible(content.customer_name), _NAME_LIMIT) or "Customer"
     customer_id = cut(visible(content.customer_id), _NAME_LIMIT)
-    status = _STATUS_WORDS.get(content.status, content.status)
+    status = _STATUS_WORDS[content.status]
     chosen = [words(" · chosen by "), mention(content.by)] if content.by else []
     return message(
         [

@@ -8,6 +8,7 @@ from agent.case import (
     DecisionLine,
     Handoff,
     Line,
+    Notice,
     Picker,
     PrivateLine,
     Question,
@@ -48,6 +49,8 @@ def draw(content: Content, *, case_id: str, audience: Audience, link: str | None
         case Line():
             return [line(content)]
         case PrivateLine():
-            return [private_line(content.text)]
+            return [private_line(content)]
+        case Notice():
+            return []
         case Reaction():
             return []

@@ -53,29 +53,3 @@ def handoff(content: Handoff, *, case_id: str, on_duty: Sequence[str]) -> Messag
             note(quiet),
         ],
     )
-
-
-def handoff_elsewhere(content: Handoff, *, channel: str, on_duty: Sequence[str]) -> Message:
-    """Outside the thread, when it has lost its first message: for staff alone."""
-    heading = "A case in "
-    after = " has lost its first message and needs a person."
-    reason = cut(visible(content.reason), _REASON_LIMIT)
-    return message(
-        [
-            " ".join([*map(named, on_duty), f"{heading}<#{channel}>{after}"]),
-            f"Why: {spoken(reason)}",
-            f"Run {spoken(content.run_id, 100)}",
-        ],
-        [
-            rich_text(
-                section(
-                    *mentions(on_duty),
-                    words(heading),
-                    {"type": "channel", "channel_id": channel},
-                    words(after),
-                ),
-                section(words("Why: ", bold=True), words(reason)),
-                section(words(f"Run {cut(visible(content.run_id), 100)}", italic=True)),
-            )
-        ],
-    )

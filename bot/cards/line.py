@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from agent.approval import CardOutcome
-from agent.case import DecisionLine, Line
+from agent.case import DecisionLine, Line, PrivateLine
 from bot.cards.message import (
     Element,
     Message,
@@ -42,28 +43,36 @@ def line(content: Line) -> Message:
     )
 
 
-def line_elsewhere(content: Line, *, channel: str) -> Message:
-    """For staff, outside a thread that has lost its first message."""
-    text = cut(visible(content.text), _LINE_LIMIT)
+def notice(text: str, *, channel: str, to: Sequence[str]) -> Message:
+    """For staff, outside the thread: that one, in `channel`, has lost its first message."""
+    shown = cut(visible(text), _LINE_LIMIT)
     where: Element = {"type": "channel", "channel_id": channel}
+    before, after = "A thread in ", " has lost its first message, so this is told here."
     return message(
-        [f"A case in <#{channel}> that has lost its first message: {spoken(text, _LINE_LIMIT)}"],
         [
-            rich_text(
-                section(
-                    words("A case in "),
-                    where,
-                    words(" that has lost its first message: "),
-                    words(text),
-                )
-            )
+            " ".join([*map(named, to), f"{before}<#{channel}>{after}"]),
+            spoken(shown, _LINE_LIMIT),
         ],
+        [rich_text(section(*mentions(to), words(before), where, words(f"{after}\n{shown}")))],
     )
 
 
-def private_line(text: str) -> Message:
-    shown = cut(visible(text), _LINE_LIMIT)
-    return message([spoken(shown, _LINE_LIMIT)], [rich_text(section(words(shown)))])
+def private_line(content: PrivateLine) -> Message:
+    """Seen by one person; `{person}` in its text becomes a name."""
+    said: list[str] = []
+    elements: list[Element] = []
+    for number, part in enumerate(content.text.split("{person}")):
+        if number and content.person:
+            said.append(named(content.person))
+            elements.append(mention(content.person))
+        elif number:
+            said.append("somebody")
+            elements.append(words("somebody"))
+        if part:
+            shown = cut(visible(part), _LINE_LIMIT)
+            said.append(spoken(shown, _LINE_LIMIT))
+            elements.append(words(shown))
+    return message(["".join(said)], [rich_text(section(*elements[:20]))])
 
 
 def decision_line(content: DecisionLine) -> Message:
@@ -90,6 +99,6 @@ def outcome_line(title: str, outcome: CardOutcome) -> Message:
             verdict=outcome.verdict,
             title=title,
             by=outcome.by,
-            detail=" ".join(filter(None, [outcome.detail, "The card above could not be changed."])),
+            detail=" ".join(filter(None, [outcome.detail, "Its card could not be changed."])),
         )
     )

@@ -61,7 +61,7 @@ def message(lines: Iterable[str], blocks: Sequence[Block | None]) -> Message:
             kept.append("…")
             break
         kept.append(line)
-    return Message(text="\n".join(kept), blocks=tuple(block for block in blocks if block))
+    return Message(text="\n".join(kept) or "…", blocks=tuple(block for block in blocks if block))
 
 
 # Inside rich text ------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def mentions(names: Iterable[str]) -> list[Element]:
 
 
 def section(*elements: Element) -> Element:
-    return {"type": "rich_text_section", "elements": list(elements)}
+    return {"type": "rich_text_section", "elements": list(elements) or [words("")]}
 
 
 def quote(text: str) -> Element:

@@ -1,20 +1,20 @@
 """A run's trace as a modal: one short paragraph a step, and what happened between the steps.
 
-Entries are the store's, as dicts; one that lacks a field is shown without it.
+Entries are the store's (`agent.trace`); one that lacks a field is shown without it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent.run import Run
+from agent.run import Json, Run
+from agent.trace import steps
 from bot.cards.message import Block, note, rich_text, section, spoken, words
 from bot.text import cut, visible
 
 View = dict[str, Any]
-Entry = Mapping[str, Any]
 
 _MOST_ENTRIES = 40
 _MOST_CALLS = 8
@@ -23,17 +23,18 @@ _ENTRY_LIMIT = 1_200
 _NOT_SHOWN = frozenset({"kind", "at", "run_id", "case", "agent"})
 
 
-def trace_modal(run: Run, entries: Sequence[Entry]) -> View:
+def trace_modal(run: Run, entries: Sequence[Json]) -> View:
     """The latest entries, oldest first, under one line about the whole run."""
-    left_out = max(0, len(entries) - _MOST_ENTRIES)
+    told = steps(entries)
+    left_out = max(0, len(told) - _MOST_ENTRIES)
     blocks: list[Block] = [rich_text(section(words(_about(run))))]
     if left_out:
         blocks.append(
             note(f"{left_out} earlier entries: `casethread trace {spoken(run.run_id, 100)}`")
         )
-    if not entries:
+    if not told:
         blocks.append(rich_text(section(words("Nothing has happened in this run yet."))))
-    blocks += [_entry(entry) for entry in entries[left_out:]]
+    blocks += [_entry(entry) for entry in told[left_out:]]
     return {
         "type": "modal",
         "title": {"type": "plain_text", "text": "Trace", "emoji": False},
@@ -50,20 +51,20 @@ def _about(run: Run) -> str:
     )
 
 
-def _entry(entry: Entry) -> Block:
-    heading, lines = _step(entry) if "step" in entry else _between(entry)
+def _entry(entry: Json) -> Block:
+    heading, lines = _step(entry) if entry["kind"] == "step" else _between(entry)
     text = cut(visible("\n".join(lines)), _ENTRY_LIMIT)
     rest = [words(f"\n{text}")] if text else []
     return rich_text(section(words(cut(visible(heading), 200), bold=True), *rest))
 
 
-def _step(entry: Entry) -> tuple[str, list[str]]:
+def _step(entry: Json) -> tuple[str, list[str]]:
     stop = entry.get("stop_reason")
-    heading = f"Step {entry['step']}" + (f" · {stop}" if stop else "")
+    heading = f"Step {entry.get('step', '?')}" + (f" · {stop}" if stop else "")
     return heading, [*_calls(entry), *filter(None, [_tokens(entry), _cost(entry)])]
 
 
-def _calls(entry: Entry) -> Iterator[str]:
+def _calls(entry: Json) -> Iterator[str]:
     calls = entry.get("calls") or ()
     for call in calls[:_MOST_CALLS]:
         given = json.dumps(call.get("input") or {}, ensure_ascii=False)
@@ -73,7 +74,7 @@ def _calls(entry: Entry) -> Iterator[str]:
         yield f"and {len(calls) - _MOST_CALLS} more calls"
 
 
-def _tokens(entry: Entry) -> str:
+def _tokens(entry: Json) -> str:
     named = (
         ("input_tokens", "in"),
         ("cache_read_tokens", "from cache"),
@@ -84,7 +85,7 @@ def _tokens(entry: Entry) -> str:
     return f"tokens: {', '.join(counts)}" if counts else ""
 
 
-def _cost(entry: Entry) -> str:
+def _cost(entry: Json) -> str:
     facts = [
         f"${entry['cost_usd']}" if entry.get("cost_usd") is not None else "",
         f"${entry['total_cost_usd']} so far" if entry.get("total_cost_usd") is not None else "",
@@ -94,9 +95,9 @@ def _cost(entry: Entry) -> str:
     return " · ".join(filter(None, facts))
 
 
-def _between(entry: Entry) -> tuple[str, list[str]]:
+def _between(entry: Json) -> tuple[str, list[str]]:
     """A pause, decision, payment or handoff: its plain fields, one a line."""
-    heading = str(entry.get("kind", "event")).replace("_", " ").capitalize()
+    heading = str(entry["kind"]).replace("_", " ").capitalize()
     return heading, [
         f"{name.replace('_', ' ')}: {cut(str(value), _INPUT_LIMIT)}"
         for name, value in entry.items()

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from agent.approval import Card, CardOutcome, Verdict
 from agent.case import Decided, Event, ts_of
+from agent.ports import Record
 from agent.refunds.money import parse_rupees, rupees
 from bot.actions import (
     AMOUNT_BLOCK,
@@ -106,17 +107,23 @@ async def _decidable(desk: FrontDesk, ref: CardRef | None, user: str, *, stale: 
     record = await desk.store.case(ref.case_id) if ref else None
     if ref is None or record is None:
         return UNKNOWN_CARD
-    if outcome := await desk.outcome_of(ref.key):
-        return await _ended(desk, outcome, user)
-    pending = record.run.pending if record.run else None
-    card = pending.card if pending else None
-    if card is None or card.key != ref.key:
+    card = _card(record, ref.key)
+    if card is None:
         return UNKNOWN_CARD
+    if card.outcome:
+        return await _ended(desk, card.outcome, user)
     if (card.version, card.digest) != (ref.version, ref.digest):
         return stale
     if desk.settings.four_eyes and record.case and user in record.case.openers:
         return OPENER
     return await _not_a_lead(desk, user) or card
+
+
+def _card(record: Record, key: str) -> Card | None:
+    """The latest run's open card, or the one decided last."""
+    asked = (record.run.pending, record.run.decided) if record.run else ()
+    cards = (each.card for each in asked if each)
+    return next((card for card in cards if card and card.key == key), None)
 
 
 async def _not_a_lead(desk: FrontDesk, user: str) -> str | None:

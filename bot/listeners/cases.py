@@ -1,4 +1,4 @@
-"""Opening a case: the thread's first message, the customer picker and its two buttons."""
+"""Whose case it is: the customer picker with its search, "Not a case", "Wrong customer"."""
 
 from __future__ import annotations
 
@@ -11,19 +11,12 @@ from agent.case import CustomerChosen, NotACase, WrongCustomer
 from agent.refunds.ports import Customer
 from bot.actions import CaseRef
 from bot.listeners.desk import FrontDesk
-from bot.listeners.messages import spoken, thread_of
-from bot.listeners.payloads import Click, MessageEvent, Suggestion
+from bot.listeners.payloads import Click, Suggestion
 
 # Slack's limits for a menu's options.
 MOST_OPTIONS: Final = 100
 OPTION_TEXT: Final = 75
 OPTION_VALUE: Final = 150
-
-
-async def first_message(desk: FrontDesk, event: MessageEvent) -> None:
-    """A person's top-level message in a case channel may become a case."""
-    case_id = thread_of(desk, event.channel, event).case_id
-    await desk.deliver(case_id, spoken(desk, event, first=True))
 
 
 async def find_customers(desk: FrontDesk, suggestion: Suggestion) -> list[dict[str, Any]]:
@@ -47,29 +40,17 @@ def options(customers: Sequence[Customer]) -> list[dict[str, Any]]:
 
 
 async def customer_chosen(desk: FrontDesk, click: Click) -> str | None:
-    ref = await desk.case_of(click, click.action.block_id)
-    if isinstance(ref, str):
-        return ref
-    chosen = CustomerChosen(customer_id=click.value, by=click.by, place=str(click.place))
-    await desk.deliver_click(ref.case_id, click, chosen)
-    return None
+    fact = CustomerChosen(customer_id=click.value, by=click.by, place=str(click.place))
+    return await desk.act(click, click.action.block_id, fact)
 
 
 async def not_a_case(desk: FrontDesk, click: Click) -> str | None:
-    ref = await desk.case_of(click, click.value)
-    if isinstance(ref, str):
-        return ref
-    await desk.deliver_click(ref.case_id, click, NotACase(by=click.by))
-    return None
+    return await desk.act(click, click.value, NotACase(by=click.by))
 
 
 async def wrong_customer(desk: FrontDesk, click: Click) -> str | None:
-    ref = await desk.case_of(click, click.value)
-    if isinstance(ref, str):
-        return ref
     fact = WrongCustomer(by=click.by, place=str(click.place))
-    await desk.deliver_click(ref.case_id, click, fact)
-    return None
+    return await desk.act(click, click.value, fact)
 
 
 def _hint(block_id: str) -> str:

@@ -10,16 +10,15 @@ from typing import Any, Final
 from pydantic import ValidationError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from agent.approval import CardOutcome
 from agent.case import Event, Fact
 from agent.ports import Approvers, CaseStore
 from agent.refunds.ports import Customer
 from bot.actions import CaseRef
-from bot.listeners.payloads import Click, time_of
+from bot.listeners.payloads import Click, SlackMessage, time_of
 from bot.people import People
 from bot.settings import Settings
 from bot.text import escape
-from bot.thread import Place
+from bot.thread import Place, Thread
 from bot.webapi import SlackError, send
 
 log = logging.getLogger("casethread.slack")
@@ -56,11 +55,14 @@ class FrontDesk:
     """Called with a case id after an event of it was stored; must not block."""
     search_customers: Callable[[str], Awaitable[Sequence[Customer]]]
     approvers: Approvers
-    outcome_of: Callable[[str], Awaitable[CardOutcome | None]]
-    """How the request of a card's key ended, from the shop's records; None while it is open or
-    when there is none."""
     people: People
     now: Callable[[], float]
+
+    def case_id(self, channel: str, message: SlackMessage) -> str:
+        """Of the thread that the message is in."""
+        # Always our own team: in a shared channel an event may name its author's.
+        team = self.identity.team_id
+        return Thread(team=team, channel=channel, ts=message.root_ts).case_id
 
     async def deliver(self, case_id: str, event: Event) -> None:
         """Keep the event, then wake the case. The caller acknowledges to Slack after this."""
@@ -92,6 +94,14 @@ class FrontDesk:
         except ValidationError:
             return UNKNOWN_CASE
         return ref if await self.store.case(ref.case_id) else UNKNOWN_CASE
+
+    async def act(self, click: Click, value: str, fact: Fact) -> str | None:
+        """Store what a member pressed on the case that `value` names, or say why not."""
+        ref = await self.case_of(click, value)
+        if isinstance(ref, str):
+            return ref
+        await self.deliver_click(ref.case_id, click, fact)
+        return None
 
     async def open_modal(self, click: Click, view: dict[str, Any]) -> str | None:
         """Show it to who clicked; words for them when Slack won't, as after 3 s."""

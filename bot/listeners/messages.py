@@ -5,26 +5,27 @@ from __future__ import annotations
 from typing import Final
 
 from agent.case import Event, Message, Photo
-from bot.listeners.desk import FrontDesk
-from bot.listeners.payloads import MessageEvent, SlackFile, SlackMessage, time_of
+from bot.listeners.payloads import SlackFile, SlackMessage, time_of
 from bot.text import plain
-from bot.thread import Thread
 
 PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """What the model can look at."""
 
 
-def spoken(desk: FrontDesk, event: MessageEvent, *, first: bool) -> Event:
-    """The message as an event. `message` and `app_mention` of one message have the same id."""
+def event_of(message: SlackMessage, *, team_id: str, channel: str, now: float) -> Event:
+    """What a person wrote, as an event; the same from an event of Slack and from a read thread.
+
+    `message` and `app_mention` of one message have the same id, too.
+    """
     fact = Message(
-        message_id=event.ts,
-        author=event.user or "",
-        text=words(event),
-        photos=photos(event),
-        first=first,
+        message_id=message.ts,
+        author=message.user or "",
+        text=words(message),
+        photos=photos(message),
+        first=message.is_root,
     )
-    event_id = f"msg:{desk.identity.team_id}:{event.channel}:{event.ts}"
-    return Event(event_id=event_id, ts=time_of(event.ts, desk.now()), fact=fact)
+    event_id = f"msg:{team_id}:{channel}:{message.ts}"
+    return Event(event_id=event_id, ts=time_of(message.ts, now), fact=fact)
 
 
 def words(message: SlackMessage) -> str:
@@ -48,11 +49,6 @@ def photos(message: SlackMessage) -> tuple[Photo, ...]:
         for file in message.files
         if _is_photo(file)
     )
-
-
-def thread_of(desk: FrontDesk, channel: str, message: SlackMessage) -> Thread:
-    # Always our own team: in a shared channel an event may name its author's.
-    return Thread(team=desk.identity.team_id, channel=channel, ts=message.root_ts)
 
 
 def _is_photo(file: SlackFile) -> bool:

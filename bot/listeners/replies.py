@@ -1,11 +1,10 @@
-"""What is said in a thread after its first message: replies, edits, deletions."""
+"""What is said in a case channel: first messages, replies, edits, deletions."""
 
 from __future__ import annotations
 
 from agent.case import Deleted, Edited, Event
-from bot.listeners.cases import first_message
 from bot.listeners.desk import FrontDesk
-from bot.listeners.messages import spoken, thread_of, words
+from bot.listeners.messages import event_of, words
 from bot.listeners.payloads import MessageEvent, SlackMessage, time_of
 
 
@@ -16,17 +15,16 @@ async def said(desk: FrontDesk, event: MessageEvent) -> None:
     if event.subtype in ("message_changed", "message_deleted"):
         if event.previous_message and _is_persons(desk, event.previous_message):
             await _changed(desk, event, event.previous_message)
-    elif _is_persons(desk, event):
-        if event.is_root:
-            await first_message(desk, event)
-        elif not _is_about_a_card(desk, event):
-            case_id = thread_of(desk, event.channel, event).case_id
-            await desk.deliver(case_id, spoken(desk, event, first=False))
+    elif _is_persons(desk, event) and not _is_about_a_card(desk, event):
+        case_id = desk.case_id(event.channel, event)
+        team_id = desk.identity.team_id
+        heard = event_of(event, team_id=team_id, channel=event.channel, now=desk.now())
+        await desk.deliver(case_id, heard)
 
 
 async def _changed(desk: FrontDesk, event: MessageEvent, before: SlackMessage) -> None:
     after = event.message
-    case_id = thread_of(desk, event.channel, before).case_id
+    case_id = desk.case_id(event.channel, before)
     key = f"{desk.identity.team_id}:{event.channel}:{before.ts}"
     if after is None or after.is_tombstone:
         happened = Event(

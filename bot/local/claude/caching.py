@@ -8,7 +8,7 @@ later mark is written; the rest is plain input.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 
@@ -45,6 +45,8 @@ class _Found:
 class _Entry:
     ttl: Ttl
     expires_at: float
+    tokens: int
+    """The prefix's length when it was written; it is read at the same length."""
 
 
 class Cache:
@@ -60,16 +62,11 @@ class Cache:
 
         `total` fixes the sum of all input; None takes the segments' own estimate.
         """
-        ends = list(accumulate(segment.tokens for segment in segments))
-        if total is not None:
-            ends = [round(total * end / ends[-1]) for end in ends]
-        marked = [
-            index
-            for index, segment in enumerate(segments)
-            if segment.mark is not None and ends[index] >= model.least_cacheable_tokens
-        ]
         self._forget_expired(now)
-        hit = max((self._look_back(segments, index) for index in marked), default=-1)
+        marks = [index for index, segment in enumerate(segments) if segment.mark is not None]
+        hit = max((self._look_back(segments, index) for index in marks), default=-1)
+        ends = self._ends(segments, hit, total)
+        marked = [index for index in marks if ends[index] >= model.least_cacheable_tokens]
         for index in (*marked, hit):
             if 0 <= index <= hit:
                 self._refresh(segments[index].digest, now)
@@ -77,7 +74,9 @@ class Cache:
         for before, index in pairwise([hit, *(index for index in marked if index > hit)]):
             ttl = segments[index].mark or "5m"
             written[ttl] += ends[index] - _end(ends, before)
-            self._entries[segments[index].digest] = _Entry(ttl=ttl, expires_at=now + _SECONDS[ttl])
+            self._entries[segments[index].digest] = _Entry(
+                ttl=ttl, expires_at=now + _SECONDS[ttl], tokens=ends[index]
+            )
         read = _end(ends, hit)
         return TokenUsage(
             uncached=ends[-1] - read - sum(written.values()),
@@ -85,6 +84,25 @@ class Cache:
             written_5m=written["5m"],
             written_1h=written["1h"],
         )
+
+    def _ends(self, segments: list[Segment], hit: int, total: int | None) -> list[int]:
+        """Where each segment ends, in tokens, when all of them make `total`.
+
+        Up to the hit that is given by the cache; the rest is shared out by the segments' weights.
+        """
+        weights = list(accumulate(segment.tokens for segment in segments))
+        whole = weights[-1] if total is None else total
+        fixed, before = 0, 0
+        if hit >= 0:
+            fixed = min(self._entries[segments[hit].digest].tokens, whole)
+            before = weights[hit]
+        rest = max(weights[-1] - before, 1)
+        return [
+            fixed * weight // before
+            if index <= hit
+            else fixed + round((whole - fixed) * (weight - before) / rest)
+            for index, weight in enumerate(weights)
+        ]
 
     def _look_back(self, segments: list[Segment], mark: int) -> int:
         """The longest live entry at or before the mark, or -1."""
@@ -95,7 +113,7 @@ class Cache:
 
     def _refresh(self, digest: bytes, now: float) -> None:
         if entry := self._entries.get(digest):
-            self._entries[digest] = _Entry(ttl=entry.ttl, expires_at=now + _SECONDS[entry.ttl])
+            self._entries[digest] = replace(entry, expires_at=now + _SECONDS[entry.ttl])
 
     def _forget_expired(self, now: float) -> None:
         self._entries = {

@@ -116,9 +116,13 @@ class Faults:
             seconds,
         )
 
-    def not_json(self, times: int = 1) -> None:
-        """A 200 whose body is a page of HTML, as from a proxy."""
-        self._add(Fault(kind="not_json"), times)
+    def not_json(self, times: int = 1, *, content_type: str = "application/json") -> None:
+        """A 200 whose body is a page of HTML, as from a proxy.
+
+        The SDK (anthropic 2.14) raises JSONDecodeError for it; but with `content_type` `text/html`
+        it returns the page as a `str` in place of the message.
+        """
+        self._add(Fault(kind="not_json", headers=(("content-type", content_type),)), times)
 
     def cut(self, times: int = 1) -> None:
         """The connection is closed after half of the answer."""

@@ -191,7 +191,7 @@ class LocalClaude:
         if fault is not None and fault.kind == "not_json":
             self._update(number, outcome="fault", status=200)
             return web.Response(
-                text=_HTML, content_type="text/html", headers={"request-id": request_id}
+                body=_HTML.encode(), headers=[("request-id", request_id), *fault.headers]
             )
         return await self._answer(request, number, accepted, fault)
 

@@ -101,8 +101,7 @@ class Person:
     ) -> Message:
         """Types a message; `channel` by name or id. Needs to be a member (else PermissionError)."""
         place = channel if isinstance(channel, Channel) else self._workspace.channel(channel)
-        if self.id not in self._workspace.channels[place.id].members:
-            raise PermissionError(f"{self.user.real_name} is not in #{place.name}")
+        self._be_in(place.id)
         words = typed(text, self._workspace)
         stored = tuple(self._upload(file) for file in files)
         is_broadcast = thread is not None and broadcast
@@ -181,10 +180,14 @@ class Person:
 
     # Clicks and choices
 
-    async def click(self, place: Place, text: str, *, confirm: bool = True) -> ClickResult:
+    async def click(
+        self, place: Place, text: str, *, confirm: bool = True, as_seen: bool = False
+    ) -> ClickResult:
         """Presses the button with that visible text; LookupError names those there are. `confirm`
-        is the answer to the button's confirmation, where it has one."""
-        block, element, extra = self._button(self._now(place), text)
+        is the answer to the button's confirmation, where it has one. With `as_seen` it is the
+        button of the version given here, as when the app's change hasn't reached the screen yet."""
+        now = self._now(place)
+        block, element, extra = self._button(place if as_seen else now, text)
         if "confirm" in element and not confirm:
             return ClickResult(error=CANCELLED)
         return await self._act(place, action_of(block, element) | extra)
@@ -273,6 +276,7 @@ class Person:
             known = ", ".join(sorted(self._manifest.commands)) or "none"
             raise LookupError(f"{command} is not a command here; known: {known}")
         place = self._workspace.channel(channel)
+        self._be_in(place.id)
         return self._result(await self._interactions.slash(self.user, place, command, text))
 
     async def open_home(self) -> None:
@@ -295,11 +299,17 @@ class Person:
         self._workspace.files[file.id] = file
         return file.id
 
+    def _be_in(self, channel_id: str) -> None:
+        channel = self._workspace.channels[channel_id]
+        if self.id not in channel.members:
+            raise PermissionError(f"{self.user.real_name} is not in #{channel.name}")
+
     def _current(self, message: Message) -> Message:
         if message.ephemeral_to:
             for kept in self.private:
                 if kept.ts == message.ts:
                     return kept
+        self._be_in(message.channel)
         current = self._workspace.message(message.channel, message.ts)
         if current is None or current.is_tombstone:
             raise LookupError("that message is gone")
@@ -316,7 +326,10 @@ class Person:
             if place.id not in self._workspace.views:
                 raise LookupError(f"the view {place.title!r} is closed")
             return self._workspace.views[place.id]
-        return self._current(place)
+        current = self._current(place)
+        if current.app_id != self._app.id:
+            raise LookupError("that message isn't the app's: what is pressed there goes elsewhere")
+        return current
 
     def _open_modal(self) -> View:
         view = self.modal

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator
-from typing import Any
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, cast
 
+import pytest
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.local.slack import LocalSlack
@@ -79,6 +81,35 @@ def web_client(slack: LocalSlack, token: str | None = None) -> AsyncWebClient:
     return AsyncWebClient(token=token or slack.bot_token, base_url=slack.api_url, retry_handlers=[])
 
 
+class Client:
+    """Slack's own client, called by a method's name: `await client("chat.update", text="x")`."""
+
+    def __init__(self, slack: LocalSlack, token: str | None = None) -> None:
+        # The SDK's own types are partly unknown.
+        self._client: Any = web_client(slack, token)
+
+    async def __call__(self, method: str, /, **args: Any) -> Json:
+        """The answer; SlackApiError for a refusal."""
+        return answer_of(await self._client.api_call(method, json=args))
+
+    async def as_form(self, method: str, /, **args: Any) -> Json:
+        """The same, with the arguments as a form instead of JSON."""
+        return answer_of(await self._client.api_call(method, data=args))
+
+    async def refused(self, method: str, /, **args: Any) -> Json:
+        """What Slack answers when it refuses."""
+        with pytest.raises(SlackApiError) as error:
+            await self(method, **args)
+        refusal: Any = error.value
+        return answer_of(refusal.response)
+
+
+def answer_of(response: Any) -> Json:
+    data: Any = response.data
+    assert isinstance(data, dict)
+    return cast("Json", data)
+
+
 @contextlib.asynccontextmanager
 async def connected(app: AsyncApp, slack: LocalSlack) -> AsyncGenerator[None]:
     """The app's socket is open inside."""
@@ -91,8 +122,9 @@ async def connected(app: AsyncApp, slack: LocalSlack) -> AsyncGenerator[None]:
         await handler.close_async()  # pyright: ignore[reportUnknownMemberType]
 
 
-def bolt_app(slack: LocalSlack) -> AsyncApp:
-    return AsyncApp(token=slack.bot_token, client=web_client(slack))
+def bolt_app(slack: LocalSlack, first: Callable[..., Any] | None = None) -> AsyncApp:
+    """`first` is a middleware that sees everything, the app's own messages too."""
+    return AsyncApp(client=web_client(slack), before_authorize=first)
 
 
 def recording(app: AsyncApp, *types: str) -> list[Json]:

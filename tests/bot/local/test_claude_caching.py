@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from anthropic import AsyncAnthropic
@@ -55,8 +55,7 @@ async def ask(client: AsyncAnthropic, messages: list[Json], **fields: Any) -> Js
         messages=messages,  # pyright: ignore[reportArgumentType]
         extra_body=fields,
     )
-    answer: Json = await response.json()
-    return answer
+    return cast(Json, await response.json())
 
 
 async def split(client: AsyncAnthropic, text: str, **fields: Any) -> tuple[int, int, int, int]:
@@ -164,10 +163,10 @@ async def test_a_warm_system_prompt_makes_the_seed_trace_clearly_cheaper(
     assert first.read > 900
     for usage, before in zip(later, INPUTS, strict=False):
         assert usage is not None
-        assert usage.read == pytest.approx(before, abs=120)
+        assert (usage.read, usage.uncached) == (before, 0)
     account = claude.account("Asha")
     assert account.uncached_cost_usd == Decimal("0.0534")
-    assert account.cost_usd == sums[-1] < Decimal("0.035")
+    assert account.cost_usd == sums[-1] < Decimal("0.03")
     assert claude.cost_usd() == claude.cost_usd("Asha") + claude.cost_usd("Meera")
 
 

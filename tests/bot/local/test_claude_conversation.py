@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from anthropic import APIStatusError, AsyncAnthropic, BadRequestError, InternalServerError
@@ -67,8 +67,7 @@ async def ask(client: AsyncAnthropic, messages: list[Json], **fields: Any) -> Js
         extra_body=body,
         extra_headers=headers,
     )
-    answer: Json = await response.json()
-    return answer
+    return cast(Json, await response.json())
 
 
 def user(content: Any) -> Json:
@@ -362,12 +361,16 @@ def fails(request: Request) -> Turn:
 )
 async def test_a_script_that_breaks_the_rules_is_its_authors_error(turn: Any, words: str) -> None:
     with pytest.raises(ScriptError, match=words):
-        async with LocalClaude() as claude, connected(claude) as client:
-            claude.script("", [turn])
-            with pytest.raises(InternalServerError) as failed:
-                await ask(client, [user("Q")])
-            assert failed.value.response.headers["x-should-retry"] == "false"
-            assert len(claude.script_errors) == 1
+        await use_script(turn)
+
+
+async def use_script(turn: Any) -> None:
+    async with LocalClaude() as claude, connected(claude) as client:
+        claude.script("", [turn])
+        with pytest.raises(InternalServerError) as failed:
+            await ask(client, [user("Q")])
+        assert failed.value.response.headers["x-should-retry"] == "false"
+        assert len(claude.script_errors) == 1
 
 
 async def test_an_unchecked_turn_may_break_the_rules_but_is_not_taken_back(

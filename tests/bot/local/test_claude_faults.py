@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import cast
 
 import pytest
 from anthropic import (
@@ -17,7 +19,7 @@ from anthropic import (
 )
 from anthropic.types import Message
 
-from bot.local.claude import LocalClaude, say
+from bot.local.claude import Faults, LocalClaude, say
 
 
 class Clock:
@@ -90,29 +92,29 @@ async def test_a_rate_limit_says_when_to_come_back(
 @pytest.mark.parametrize(
     ("order", "status", "error_type"),
     [
-        (lambda claude: claude.faults.server_error(), 500, "api_error"),
-        (lambda claude: claude.faults.server_error(status=504), 504, "timeout_error"),
-        (lambda claude: claude.faults.credit_exhausted(), 400, "invalid_request_error"),
+        (Faults.server_error, 500, "api_error"),
+        (partial(Faults.server_error, status=504), 504, "timeout_error"),
+        (Faults.credit_exhausted, 400, "invalid_request_error"),
         (
-            lambda claude: claude.faults.error(402, "billing_error", "Pay first."),
+            partial(Faults.error, status=402, error_type="billing_error", message="Pay first."),
             402,
             "billing_error",
         ),
         (
-            lambda claude: claude.faults.error(403, "permission_error", "Not yours."),
+            partial(Faults.error, status=403, error_type="permission_error", message="No."),
             403,
             "permission_error",
         ),
     ],
 )
 async def test_any_error_can_be_ordered(
-    order: Callable[[LocalClaude], None],
+    order: Callable[[Faults], None],
     status: int,
     error_type: str,
     claude: LocalClaude,
     client: AsyncAnthropic,
 ) -> None:
-    order(claude)
+    order(claude.faults)
     with pytest.raises(APIStatusError) as failed:
         await ask(client)
     assert (failed.value.status_code, failed.value.type) == (status, error_type)
@@ -130,9 +132,12 @@ async def test_a_body_that_is_no_json_reaches_the_caller_as_that(
     claude: LocalClaude, client: AsyncAnthropic
 ) -> None:
     claude.faults.not_json()
+    claude.faults.not_json(content_type="text/html")
     with pytest.raises(json.JSONDecodeError):
         await ask(client)
+    assert isinstance(cast(object, await ask(client)), str)
     assert (await ask(client)).stop_reason == "end_turn"
+    assert [found.outcome for found in claude.requests] == ["fault", "fault", "answered"]
 
 
 async def test_a_cut_answer_is_a_lost_connection_and_not_in_the_bill(

@@ -50,7 +50,11 @@ BROKEN_BLOCKS: dict[str, tuple[list[Json], str, str]] = {
         TOO_LONG.format(151),
         "/blocks/0/text",
     ),
-    "header in mrkdwn": ([{"type": "header", "text": mrkdwn("x")}], "plain_text", "/blocks/0/text"),
+    "header in mrkdwn": (
+        [{"type": "header", "text": mrkdwn("x")}],
+        "plain_text",
+        "/blocks/0/text/type",
+    ),
     "button text of 76": (
         [actions(button("x" * 76))],
         TOO_LONG.format(76),
@@ -120,7 +124,7 @@ BROKEN_BLOCKS: dict[str, tuple[list[Json], str, str]] = {
     "unknown field": (
         [actions(button("x", colour="red"))],
         "unsupported field: colour",
-        "/blocks/0/elements/0",
+        "/blocks/0/elements/0/colour",
     ),
     "missing field": ([{"type": "header"}], "missing required field: text", "/blocks/0"),
     "wrong style": (
@@ -192,7 +196,7 @@ BROKEN_VIEWS: dict[str, tuple[Json, str]] = {
     "no blocks": (modal(), "/view/blocks"),
     "input without submit": (modal(note_input(), submit=None), "/view"),
     "markdown block": (modal({"type": "markdown", "text": "x"}), "/view/blocks/0/type"),
-    "unknown field": (modal(section("x"), colour="red"), "/view"),
+    "unknown field": (modal(section("x"), colour="red"), "/view/colour"),
     "unknown type": ({"type": "dialog"}, "/view/type"),
 }
 
@@ -204,9 +208,7 @@ def test_views_that_break_a_rule_are_refused_with_the_place(
     view, pointer = BROKEN_VIEWS[name]
     with pytest.raises(RefusedError, match="invalid_arguments") as refusal:
         check_view(view, mint=mint)
-    assert f"[json-pointer:{pointer}]" in refusal.value.details[0] or "unsupported" in str(
-        refusal.value
-    )
+    assert f"[json-pointer:{pointer}]" in refusal.value.details[0]
 
 
 def test_a_view_may_not_be_larger_than_250_kilobytes(mint: Callable[[str], str]) -> None:

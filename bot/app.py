@@ -1,0 +1,255 @@
+"""The composition root: settings → parts → run → drain. The only file that names storage."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_sdk.web.async_client import AsyncWebClient
+
+from agent.case import Deleted, Event, ts_of
+from agent.claude import Claude
+from agent.errors import ConfigurationError
+from agent.harness import Harness
+from agent.limits import Limits, Waiting
+from agent.ports import CaseStore, Clock
+from agent.pricing import load_prices, price_of
+from agent.refunds.agent import refund_agent
+from agent.refunds.ports import Rules
+from bot.approvers import SlackApprovers
+from bot.listeners import FrontDesk, Identity, build_app
+from bot.people import People
+from bot.photos import SlackPhotos
+from bot.posting import Audience, Poster, make_client
+from bot.reading import ThreadReader
+from bot.settings import Settings
+from bot.thread import Thread
+from bot.webapi import SlackError, ask
+from bot.workers import LOOK_SECONDS, Workers
+from storage import open_store
+from storage.shop import SAMPLE_POLICIES, PolicyError, Shop, ShopError, open_shop
+
+log = logging.getLogger("casethread")
+
+START_SECONDS = 10.0
+"""How long Slack may take for each question at the start."""
+DRAIN_SECONDS = 8.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bot:
+    """The parts of a running bot that others may look at."""
+
+    store: CaseStore
+    shop: Shop
+    workers: Workers
+    looking: asyncio.Task[None]
+    """Ends only when the workers drain, or by a fault of ours."""
+
+
+@asynccontextmanager
+async def running_bot(
+    settings: Settings, *, now: Clock = time.time, look_seconds: float = LOOK_SECONDS
+) -> AsyncGenerator[Bot]:
+    """The bot and its workers, connected and at work; drained on the way out.
+
+    Raises `ConfigurationError`, one line for the operator, when a setting does not fit the world.
+    """
+    async with AsyncExitStack() as parts:
+        prices = load_prices(settings.prices)
+        price_of(settings.model, prices)
+        store = open_store(settings.store_url, now=now)
+        parts.push_async_callback(store.close)
+        shop = await _shop(settings, now=now)
+        parts.push_async_callback(shop.close)
+        await _remember_shop(store, shop)
+
+        client = make_client(_secret(settings.slack_bot_token), settings.slack_api_url)
+        identity = await _identity(client)
+        await _check_slack(settings, client)
+
+        claude = Claude(
+            api_key=_secret(settings.anthropic_api_key), base_url=settings.anthropic_base_url
+        )
+        parts.push_async_callback(claude.close)
+        rules = Rules(
+            approval_limit_paise=settings.approval_limit_paise,
+            second_approval_over_paise=settings.second_approval_over_paise,
+        )
+        agent = refund_agent(
+            model=settings.model,
+            orders=shop.orders,
+            policies=shop.policies,
+            ledger=shop.ledger,
+            payments=shop.payments,
+            rules=rules,
+        )
+        approvers = SlackApprovers(
+            client,
+            team_id=identity.team_id,
+            users=settings.approver_users,
+            groups=settings.approver_groups,
+        )
+
+        async def name_of(customer_id: str) -> str | None:
+            customer = await shop.orders.customer(customer_id)
+            return customer.name if customer is not None else None
+
+        async def root_is_gone(case_id: str) -> None:
+            thread = Thread.parse(case_id)
+            event = Event(
+                event_id=f"del:{thread.team}:{thread.channel}:{thread.ts}",
+                ts=ts_of(now()),
+                fact=Deleted(message_id=thread.ts, first=True),
+            )
+            await store.deliver(case_id, event)
+
+        desk = FrontDesk(
+            client=client,
+            identity=identity,
+            settings=settings,
+            store=store,
+            wake=lambda case_id: workers.wake(case_id),
+            search_customers=shop.orders.search_customers,
+            approvers=approvers,
+            people=People(client, team_id=identity.team_id, now=now),
+            now=now,
+        )
+        harness = Harness(
+            store=store,
+            claude=claude,
+            agent=agent,
+            prices=prices,
+            now=now,
+            customers=name_of,
+            approvers=approvers,
+            fetch_photo=SlackPhotos(client),
+            read_thread=ThreadReader(desk),
+            limits=Limits(max_steps=settings.max_steps, max_cost_usd=settings.max_cost_usd),
+            waiting=Waiting(
+                remind_after_seconds=settings.remind_after_seconds,
+                expire_after_seconds=settings.expire_after_seconds,
+            ),
+            four_eyes=settings.four_eyes,
+        )
+        audience = Audience(
+            approvals_channel=settings.approvals_channel,
+            handoff_mention=settings.handoff_mention,
+            anybody_may_approve=bool(settings.approvers),
+        )
+        workers = Workers(
+            harness=harness,
+            poster=Poster(client=client, store=store, audience=audience, now=now),
+            owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
+            on_dead_root=root_is_gone,
+            look_seconds=look_seconds,
+        )
+        handler = AsyncSocketModeHandler(build_app(desk), _secret(settings.slack_app_token))
+        parts.push_async_callback(handler.close_async)
+        await handler.connect_async()
+        looking = asyncio.create_task(workers.run(), name="workers")
+        try:
+            yield Bot(store=store, shop=shop, workers=workers, looking=looking)
+        finally:
+            # No further event is taken; what was not acknowledged, Slack delivers again.
+            await handler.close_async()
+            await workers.drain(seconds=DRAIN_SECONDS)
+            await looking
+
+
+def read_records(settings: Settings) -> CaseStore:
+    """The store to look at, beside a running bot. Raises `ConfigurationError`."""
+    return open_store(settings.store_url, read_only=True)
+
+
+def sample_shop_url(settings: Settings) -> str:
+    """Where the sample shop lives when no shop is configured: beside the cases."""
+    if not settings.store_url.startswith("sqlite:///"):
+        return "sqlite:///casethread-shop.db"
+    return settings.store_url.removesuffix(".db") + "-shop.db"
+
+
+async def _shop(settings: Settings, *, now: Clock) -> Shop:
+    today = datetime.fromtimestamp(now(), UTC).date()
+    try:
+        return await asyncio.to_thread(
+            open_shop,
+            settings.shop_url or sample_shop_url(settings),
+            now=now,
+            policies=settings.policies or SAMPLE_POLICIES,
+            sample_on=None if settings.shop_url else today,
+        )
+    except ShopError as error:
+        raise ConfigurationError(f"CASETHREAD_SHOP_URL: {error}") from error
+    except PolicyError as error:
+        raise ConfigurationError(f"CASETHREAD_POLICIES: {error}") from error
+
+
+async def _remember_shop(store: CaseStore, shop: Shop) -> None:
+    """Refuse another shop than the one whose refunds this store's cases are about."""
+    if await store.remember("shop", shop.shop_id) != shop.shop_id:
+        raise ConfigurationError(
+            "CASETHREAD_SHOP_URL: this store's cases belong to another shop; set the shop they"
+            " were made with, or a new CASETHREAD_STORE_URL."
+        )
+
+
+async def _identity(client: AsyncWebClient) -> Identity:
+    """Who we are in the workspace; the first question to Slack, so it also checks the token."""
+    try:
+        me = await ask(client, "auth.test", seconds=START_SECONDS)
+        bot = await ask(client, "bots.info", seconds=START_SECONDS, bot=me.get("bot_id", ""))
+    except SlackError as error:
+        raise ConfigurationError(_token_trouble("SLACK_BOT_TOKEN", error)) from error
+    return Identity(
+        team_id=me["team_id"],
+        bot_user_id=me["user_id"],
+        bot_id=me["bot_id"],
+        app_id=bot["bot"]["app_id"],
+    )
+
+
+async def _check_slack(settings: Settings, client: AsyncWebClient) -> None:
+    app_client = make_client(_secret(settings.slack_app_token), settings.slack_api_url)
+    try:
+        await ask(app_client, "apps.connections.open", seconds=START_SECONDS)
+    except SlackError as error:
+        raise ConfigurationError(_token_trouble("SLACK_APP_TOKEN", error)) from error
+    channels = [("CASETHREAD_CASE_CHANNELS", each) for each in settings.case_channels]
+    if settings.approvals_channel:
+        channels.append(("CASETHREAD_APPROVALS_CHANNEL", settings.approvals_channel))
+    for setting, channel in channels:
+        try:
+            info = await ask(client, "conversations.info", seconds=START_SECONDS, channel=channel)
+        except SlackError as error:
+            raise ConfigurationError(
+                f"{setting}: Slack can't show the channel {channel} ({error.reason}); copy its id"
+                " from the channel's details in Slack."
+            ) from error
+        if not info["channel"].get("is_member"):
+            raise ConfigurationError(
+                f"{setting}: the bot is not in {channel}; invite it there with /invite."
+            )
+
+
+def _token_trouble(setting: str, error: SlackError) -> str:
+    refused = ("invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired")
+    if error.reason in refused:
+        return f"{setting}: Slack refuses this token ({error.reason}); copy it from the app's page."
+    return f"SLACK_API_URL: Slack can't be reached or refused the question ({error})."
+
+
+def _secret(value: object) -> str:
+    get = getattr(value, "get_secret_value", None)
+    if get is None:
+        raise ConfigurationError("A token is missing; see the settings in docs/operating.md.")
+    return str(get())

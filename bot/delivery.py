@@ -1,0 +1,422 @@
+"""One drain of one case's outbox: each post to its place, each exactly once.
+
+Slack has no idempotency key, so every message carries its post's id as metadata. Whenever a send's
+outcome isn't known (no answer came, or a former owner of the case may have sent it), the place is
+read back before anything is posted again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from agent.case import Approval, Handoff, Line, Notice, Post, PrivateLine, Reaction
+from agent.errors import LeaseLost
+from agent.ports import CaseStore, Lease, OutboxEntry, Posted
+from bot.actions import POST_METADATA
+from bot.cards.case import REACTIONS
+from bot.cards.draw import draw
+from bot.cards.line import notice, outcome_line, private_line
+from bot.cards.message import Audience, Message
+from bot.slack_calls import (
+    CALL_TIMEOUT_SECONDS,
+    Identity,
+    OwnMessage,
+    Refused,
+    SlackCalls,
+    TryLater,
+)
+from bot.thread import Place, Thread
+
+log = logging.getLogger(__name__)
+
+# How far our clock and Slack's may be apart when a send of our own is looked for.
+_CLOCK_DIFFERENCE_SECONDS = 300.0
+_NOWHERE: Final = Posted(channel="", message_id="")
+# Slack takes the message without its blocks.
+_TOO_MUCH = frozenset(
+    {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
+)
+_AS_IT_SHOULD_BE = frozenset({"already_reacted", "no_reaction", "message_not_found"})
+
+
+@dataclass(kw_only=True)
+class Memory:
+    """What this process knows of a case's sends while some of its posts are not out."""
+
+    token: int
+    """Of the latest lease."""
+    known_from: int
+    """Since this lease nobody else owned the case: what was sent since is known here."""
+    retry_at: float = 0.0
+    failures: int = 0
+    """In a row."""
+    unsure: dict[str, float] = field(default_factory=dict[str, float])
+    """Message id → when a send of it ended, or began, without an answer."""
+    looked: set[str] = field(default_factory=set[str])
+    """Messages of a former owner that were looked for and not found."""
+    done: dict[str, Posted] = field(default_factory=dict[str, Posted])
+    """Messages that are out, of the post that is being sent."""
+    dead_root: bool = False
+    told_dead_root: bool = False
+    strays: set[str] = field(default_factory=set[str])
+    """Times of messages at the case channel's root that have to go."""
+    sweep: set[str] = field(default_factory=set[str])
+    """Messages that may be at the case channel's root, of the post that is being sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Spot:
+    """Where messages go: a thread, or a channel's root when there is none."""
+
+    channel: str
+    thread_ts: str | None
+
+
+class _DeadRoot(Exception):
+    """The thread has lost its first message; nothing of the post is in it."""
+
+
+@dataclass(kw_only=True)
+class Delivery:
+    """Made for one drain; what must outlive it is in `memory`. `identity` is learnt when needed."""
+
+    calls: SlackCalls
+    store: CaseStore
+    audience: Audience
+    now: Callable[[], float]
+    lease: Lease
+    claimed_at: float
+    on_dead_root: Callable[[str], Awaitable[None]]
+    memory: Memory
+    identity: Identity | None
+
+    def __post_init__(self) -> None:
+        self._thread = Thread.parse(self.lease.case_id)
+        self._in_thread = _Spot(channel=self._thread.channel, thread_ts=self._thread.ts)
+        self._read: dict[_Spot, tuple[float, list[OwnMessage]]] = {}
+
+    async def send(self, entry: OutboxEntry) -> None:
+        """Send one post and mark it as sent. Raises `TryLater`, `LeaseLost` and the store's."""
+        post = entry.post
+        match post.content:
+            case PrivateLine():
+                posted = await self._tell_privately(post.content)
+            case Notice():
+                posted = await self._tell_staff(entry, post.content.text, post.content.to)
+            case Reaction():
+                posted = await self._react(post.content)
+            case _ if post.update_of is not None:
+                posted = await self._change(entry, post.update_of)
+            case _:
+                posted = await self._post(entry)
+        await self.store.sent(self.lease, post.post_id, posted)
+        self.memory.failures = 0
+        self.memory.done.clear()
+        self.memory.sweep.clear()
+
+    # New posts
+
+    async def _post(self, entry: OutboxEntry) -> Posted:
+        for spot in self._spots(entry.post):
+            try:
+                if spot == self._in_thread and self.memory.dead_root:
+                    return await self._post_elsewhere(entry)
+                return await self._post_all(entry, spot, await self._drawn(entry.post, spot))
+            except _DeadRoot:
+                return await self._post_elsewhere(entry)
+            except Refused as refused:
+                _log_refused(entry.post, refused)
+        return _NOWHERE
+
+    def _spots(self, post: Post) -> Sequence[_Spot]:
+        """The best first. A card that nobody sees would wait for ever: it has a second one."""
+        root = self._approvals_root()
+        if isinstance(post.content, Approval) and root:
+            return (root, self._in_thread)
+        return (self._in_thread,)
+
+    def _approvals_root(self) -> _Spot | None:
+        """None also when that is the case's own channel, whose root is no place for posts."""
+        channel = self.audience.approvals_channel
+        if not channel or channel == self._thread.channel:
+            return None
+        return _Spot(channel=channel, thread_ts=None)
+
+    async def _drawn(self, post: Post, spot: _Spot) -> list[Message]:
+        link = None
+        if isinstance(post.content, Approval) and spot.channel != self._thread.channel:
+            url = (await self._who_we_are()).url.rstrip("/")
+            message = self._thread.ts.replace(".", "")
+            link = f"{url}/archives/{self._thread.channel}/p{message}"
+        return draw(post.content, case_id=self.lease.case_id, audience=self.audience, link=link)
+
+    async def _post_all(
+        self, entry: OutboxEntry, spot: _Spot, messages: Sequence[Message]
+    ) -> Posted:
+        """The place of the last one, which has the buttons."""
+        posted = _NOWHERE
+        for number, message in enumerate(messages, start=1):
+            posted = await self._post_one(entry, _message_id(entry.post, number), spot, message)
+        return posted
+
+    async def _post_one(
+        self, entry: OutboxEntry, message_id: str, spot: _Spot, message: Message
+    ) -> Posted:
+        posted = self.memory.done.get(message_id) or await self._found(entry, message_id, spot)
+        if posted is None:
+            try:
+                posted = await self._send(message_id, spot, message)
+            except Refused as refused:
+                if refused.error not in _TOO_MUCH:
+                    raise
+                _log_refused(entry.post, refused)
+                posted = await self._send(message_id, spot, Message(text=message.text, blocks=()))
+        self.memory.done[message_id] = posted
+        return posted
+
+    async def _send(self, message_id: str, spot: _Spot, message: Message) -> Posted:
+        unsure = self.memory.unsure
+        unsure[message_id] = self.now()
+        try:
+            answer = await self.calls.call(
+                "chat.postMessage",
+                channel=spot.channel,
+                thread_ts=spot.thread_ts,
+                **self._shown(message_id, message),
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+        except TryLater as later:
+            if later.unsure:
+                unsure[message_id] = self.now()
+            else:
+                del unsure[message_id]
+            raise
+        except (Refused, LeaseLost) as nothing_sent:
+            del unsure[message_id]
+            if isinstance(nothing_sent, Refused) and nothing_sent.error == "thread_not_found":
+                raise _DeadRoot from nothing_sent
+            raise
+        del unsure[message_id]
+        if spot.thread_ts is not None and not answer["message"].get("thread_ts"):
+            self.memory.strays.add(str(answer["ts"]))
+            raise _DeadRoot
+        return Posted(channel=str(answer["channel"]), message_id=str(answer["ts"]))
+
+    def _shown(self, message_id: str, message: Message) -> dict[str, Any]:
+        payload = {"post_id": message_id, "case_id": self.lease.case_id}
+        return {
+            "text": message.text,
+            "blocks": list(message.blocks) or None,
+            "metadata": {"event_type": POST_METADATA, "event_payload": payload},
+        }
+
+    # Was it sent before?
+
+    async def _found(self, entry: OutboxEntry, message_id: str, spot: _Spot) -> Posted | None:
+        """Where the message is, if an earlier send of it may have arrived and did."""
+        memory = self.memory
+        unsure_at = memory.unsure.get(message_id)
+        foreign = entry.token < memory.known_from and message_id not in memory.looked
+        if unsure_at is None and not foreign:
+            return None
+        not_before = CALL_TIMEOUT_SECONDS + max(
+            self.claimed_at if foreign else 0.0, unsure_at or 0.0
+        )
+        if self.now() < not_before:
+            raise TryLater(f"{message_id} may be on its way", at=not_before)
+        if spot == self._in_thread:
+            memory.sweep.add(message_id)
+        oldest = float(self._thread.ts)
+        if unsure_at is not None and not foreign:
+            oldest = max(oldest, unsure_at - _CLOCK_DIFFERENCE_SECONDS)
+        messages = await self._read_back(spot, oldest)
+        memory.looked.add(message_id)
+        memory.unsure.pop(message_id, None)
+        for message in messages:
+            if message.post_id == message_id:
+                return Posted(channel=spot.channel, message_id=message.ts)
+        return None
+
+    async def _read_back(self, spot: _Spot, oldest: float) -> list[OwnMessage]:
+        """This case's messages there, each once: doubles are deleted."""
+        if spot in self._read and self._read[spot][0] <= oldest:
+            return self._read[spot][1]
+        try:
+            found = await self._own_messages(spot, oldest)
+        except Refused as refused:
+            if spot == self._in_thread and refused.error == "thread_not_found":
+                raise _DeadRoot from refused
+            raise
+        first: dict[str, OwnMessage] = {}
+        for message in found:
+            kept = first.setdefault(message.post_id, message)
+            if kept is message:
+                continue
+            recorded = await self.store.posted(self.lease.case_id, message.post_id)
+            if recorded and recorded.message_id == message.ts:
+                kept, message = message, kept
+                first[kept.post_id] = kept
+            await self._delete(spot.channel, message.ts)
+        self._read[spot] = (oldest, list(first.values()))
+        return self._read[spot][1]
+
+    async def _own_messages(self, spot: _Spot, oldest: float) -> list[OwnMessage]:
+        identity = await self._who_we_are()
+        found = await self.calls.own_messages(identity, spot.channel, spot.thread_ts, oldest=oldest)
+        return [message for message in found if message.case_id == self.lease.case_id]
+
+    async def _who_we_are(self) -> Identity:
+        if self.identity is None:
+            self.identity = await self.calls.identity()
+        return self.identity
+
+    async def _delete(self, channel: str, ts: str) -> None:
+        try:
+            await self.calls.call("chat.delete", channel=channel, ts=ts)
+        except Refused as refused:
+            if refused.error != "message_not_found":
+                log.error("Slack keeps message %s in %s: %s", ts, channel, refused.error)
+
+    # A thread without its first message
+
+    async def _post_elsewhere(self, entry: OutboxEntry) -> Posted:
+        """Clear up what was posted at the channel's root; staff read elsewhere what they need."""
+        memory = self.memory
+        memory.dead_root = True
+        await self._clear_root()
+        if not memory.told_dead_root:
+            await self.on_dead_root(self.lease.case_id)
+            memory.told_dead_root = True
+        match entry.post.content:
+            case Handoff() as content:
+                unsaid = f"\nNot passed on to the customer: {content.text}" if content.text else ""
+                text = f"{content.run_id}: {content.reason}{unsaid}"
+                return await self._tell_staff(entry, text, content.openers)
+            case Line() as content:
+                record = await self.store.case(self.lease.case_id)
+                openers = record.case.openers if record and record.case else ()
+                return await self._tell_staff(entry, content.text, openers)
+            case _:
+                return _NOWHERE
+
+    async def _clear_root(self) -> None:
+        memory, channel = self.memory, self._thread.channel
+        if memory.sweep:
+            at_root = _Spot(channel=channel, thread_ts=None)
+            for message in await self._own_messages(at_root, float(self._thread.ts)):
+                if message.post_id in memory.sweep and message.thread_ts is None:
+                    memory.strays.add(message.ts)
+            memory.sweep.clear()
+        for ts in sorted(memory.strays):
+            await self._delete(channel, ts)
+            memory.strays.discard(ts)
+
+    async def _tell_staff(self, entry: OutboxEntry, text: str, openers: Sequence[str]) -> Posted:
+        """In the approvals channel; without one, in the openers' direct messages."""
+        root = self._approvals_root()
+        shared = notice(
+            text, channel=self._thread.channel, to=self.audience.on_duty(openers) if root else ()
+        )
+        posted = _NOWHERE
+        try:
+            for number, spot in enumerate([root] if root else await self._direct(openers), start=1):
+                message_id = _message_id(entry.post, number)
+                posted = await self._post_one(entry, message_id, spot, shared)
+        except Refused as refused:
+            _log_refused(entry.post, refused)
+        return posted
+
+    async def _direct(self, people: Sequence[str]) -> Sequence[_Spot]:
+        if not people:
+            log.error("nobody to tell about case %s", self.lease.case_id)
+        answers = [await self.calls.call("conversations.open", users=person) for person in people]
+        return [_Spot(channel=str(answer["channel"]["id"]), thread_ts=None) for answer in answers]
+
+    # Changes, reactions, private lines
+
+    async def _change(self, entry: OutboxEntry, update_of: str) -> Posted:
+        """Repeatable, so no reading back. A target that left no message is nothing to change."""
+        target = await self.store.posted(self.lease.case_id, update_of)
+        if target is None or not target.message_id:
+            return _NOWHERE
+        at_target = _Spot(channel=target.channel, thread_ts=None)
+        message = (await self._drawn(entry.post, at_target))[-1]
+        try:
+            await self.calls.call(
+                "chat.update",
+                channel=target.channel,
+                ts=target.message_id,
+                **self._shown(update_of, message),
+            )
+        except Refused as refused:
+            log.warning("Slack won't change %s: %s", update_of, refused.error)
+            if isinstance(entry.post.content, Approval):
+                return await self._post_instead(entry, entry.post.content, target)
+            return _NOWHERE
+        return target
+
+    async def _post_instead(self, entry: OutboxEntry, content: Approval, target: Posted) -> Posted:
+        """A short line with the outcome; a card that is still open is posted anew."""
+        in_thread = target.channel == self._thread.channel
+        spot = self._in_thread if in_thread else _Spot(channel=target.channel, thread_ts=None)
+        try:
+            if content.card.outcome:
+                messages = [outcome_line(content.card.title, content.card.outcome)]
+            else:
+                messages = await self._drawn(entry.post, spot)
+            return await self._post_all(entry, spot, messages)
+        except _DeadRoot:
+            return await self._post_elsewhere(entry)
+        except Refused as refused:
+            _log_refused(entry.post, refused)
+            return _NOWHERE
+
+    async def _react(self, content: Reaction) -> Posted:
+        before, after = REACTIONS.get(content.previous), REACTIONS.get(content.status)
+        if before and before != after:
+            await self._set_reaction("reactions.remove", before)
+        if after:
+            await self._set_reaction("reactions.add", after)
+        return _NOWHERE
+
+    async def _set_reaction(self, method: str, name: str) -> None:
+        thread = self._thread
+        try:
+            await self.calls.call(method, channel=thread.channel, timestamp=thread.ts, name=name)
+        except Refused as refused:
+            if refused.error not in _AS_IT_SHOULD_BE:
+                log.warning("reaction %s on %s: %s", name, thread.case_id, refused.error)
+
+    async def _tell_privately(self, content: PrivateLine) -> Posted:
+        """Best effort: shown at most now. Only a rate limit, which shows nothing, is waited for."""
+        message = private_line(content)
+        try:
+            place = Place.parse(content.place)
+            await self.calls.call(
+                "chat.postEphemeral",
+                channel=place.channel,
+                user=content.user,
+                thread_ts=place.thread_ts,
+                text=message.text,
+                blocks=list(message.blocks),
+            )
+        except (Refused, ValueError) as failed:
+            log.warning("a private line in case %s is lost: %s", self.lease.case_id, failed)
+        except TryLater as later:
+            if later.at is not None:
+                raise
+            log.warning("a private line in case %s is lost: %s", self.lease.case_id, later)
+        return _NOWHERE
+
+
+def _message_id(post: Post, number: int) -> str:
+    """What a post's message is found by: the post's id for the first, "…#2" and so on."""
+    return post.post_id if number == 1 else f"{post.post_id}#{number}"
+
+
+def _log_refused(post: Post, refused: Refused) -> None:
+    log.error("Slack refuses post %s (%s): %s", post.post_id, post.content.kind, refused.error)

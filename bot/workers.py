@@ -1,0 +1,227 @@
+"""Who works on which case when: claims, leases, the second-by-second look for work, draining.
+
+A wake-up only saves waiting: the store's index of due cases is looked at every second, so a case
+whose worker died is found without one. One case is worked on by one task; its posts go out beside
+the work, so that a card changes while the model still thinks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from agent.claimed import Claimed
+from agent.errors import LeaseLost, StoreError
+from agent.harness import Harness
+from agent.loop import advance
+from agent.ports import CaseStore, Lease
+from bot.posting import Poster
+
+log = logging.getLogger("casethread.workers")
+
+LEASE_SECONDS = 8.0
+RENEW_SECONDS = 2.0
+LOOK_SECONDS = 1.0
+MOST_CASES = 1_000
+"""Worked on at once by one process; most of them wait for the model."""
+LONGEST_BACKOFF_SECONDS = 300.0
+
+
+class Workers:
+    """All work on cases in this process. `owner` names it in leases."""
+
+    def __init__(
+        self,
+        *,
+        harness: Harness,
+        poster: Poster,
+        owner: str,
+        on_dead_root: Callable[[str], Awaitable[None]],
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self._harness = harness
+        self._store: CaseStore = harness.store
+        self._poster = poster
+        self._owner = owner
+        self._on_dead_root = on_dead_root
+        self._look_seconds = look_seconds
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._woken: set[str] = set()
+        self._look = asyncio.Event()
+        self._failures: dict[str, _Failures] = {}
+        self._draining = False
+
+    def wake(self, case_id: str) -> None:
+        """There is work for this case. Never blocks; may be lost or doubled without harm."""
+        self._woken.add(case_id)
+        self._look.set()
+
+    async def run(self) -> None:
+        """Look for work and have it done until `drain` is called."""
+        while not self._draining:
+            self._look.clear()
+            woken, self._woken = self._woken, set()
+            room = MOST_CASES - len(self._tasks)
+            due = await self._due(room) if room > 0 else ()
+            for case_id in dict.fromkeys([*woken, *due]):
+                self._begin(case_id)
+            try:
+                async with asyncio.timeout(self._look_seconds):
+                    await self._look.wait()
+            except TimeoutError:
+                continue
+
+    async def _due(self, room: int) -> Sequence[str]:
+        try:
+            return await self._store.ready(limit=room)
+        except StoreError:
+            log.exception("the store can't be asked for work; asking again")
+            return ()
+
+    async def drain(self, *, seconds: float) -> None:
+        """Begin nothing new, let what is under way come to its next stop, then cut it short.
+
+        What is cut short goes on where its last save left it, once its lease ends.
+        """
+        self._draining = True
+        self._look.set()
+        running = list(self._tasks.values())
+        if not running:
+            return
+        _, late = await asyncio.wait(running, timeout=seconds)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    def _begin(self, case_id: str) -> None:
+        if self._draining or case_id in self._tasks:
+            return
+        failures = self._failures.get(case_id)
+        if failures is not None and time.monotonic() < failures.not_before:
+            return
+        task = asyncio.create_task(self._work(case_id), name=f"case {case_id}")
+        self._tasks[case_id] = task
+        task.add_done_callback(lambda done: self._ended(case_id, done))
+
+    def _ended(self, case_id: str, task: asyncio.Task[None]) -> None:
+        del self._tasks[case_id]
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            self._failures.pop(case_id, None)
+            if case_id in self._woken:
+                self._look.set()
+            return
+        # The case stays as its last save left it and is tried again, ever more slowly.
+        before = self._failures.get(case_id)
+        count = before.count + 1 if before is not None else 1
+        wait = min(LONGEST_BACKOFF_SECONDS, LEASE_SECONDS * 2 ** min(count, 10))
+        self._failures[case_id] = _Failures(count=count, not_before=time.monotonic() + wait)
+        log.error("work on case %s failed, again in %.0f s", case_id, wait, exc_info=error)
+
+    async def _work(self, case_id: str) -> None:
+        claimed_at = self._harness.now()
+        lease = await self._store.claim(case_id, self._owner, seconds=LEASE_SECONDS)
+        if lease is None:
+            return
+        held = _Held(self._store, lease)
+        mail = _Mail(self._poster, held, claimed_at, self._on_dead_root)
+        try:
+            async with asyncio.TaskGroup() as group:
+                keeping = group.create_task(held.keep())
+                mailing = group.create_task(mail.run())
+                await self._advance(lease, mail)
+                keeping.cancel()
+                mailing.cancel()
+        except* LeaseLost:
+            log.warning("case %s was taken over by another worker", case_id)
+
+    async def _advance(self, lease: Lease, mail: _Mail) -> None:
+        """Work until the case waits with all its posts out, and give it up in that moment."""
+        harness = self._harness
+        claimed = Claimed(
+            store=self._store,
+            lease=lease,
+            record=await self._store.load(lease),
+            now=harness.now,
+            waiting=harness.waiting,
+            on_saved=mail.kick,
+        )
+        while True:
+            await advance(harness, claimed)
+            post_at = await mail.send()
+            work_at = harness.waiting.due_at(claimed.run, now=harness.now())
+            due = [at for at in (post_at, work_at) if at is not None]
+            if await self._store.release(lease, due_at=min(due) if due else None):
+                return
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Failures:
+    """Of the work on one case, in a row. `not_before` is monotonic seconds."""
+
+    count: int
+    not_before: float
+
+
+class _Held:
+    """A lease that is renewed while its case is worked on."""
+
+    def __init__(self, store: CaseStore, lease: Lease) -> None:
+        self._store = store
+        self.lease = lease
+        self._ends = time.monotonic() + LEASE_SECONDS
+
+    def seconds_left(self) -> float:
+        """By our own monotonic clock, counted from before the store was asked."""
+        return self._ends - time.monotonic()
+
+    async def keep(self) -> None:
+        """Renew until cancelled. Raises `LeaseLost` when another worker has the case."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            asked = time.monotonic()
+            await self._store.renew(self.lease, seconds=LEASE_SECONDS)
+            self._ends = asked + LEASE_SECONDS
+
+
+class _Mail:
+    """The case's outbox, sent whenever a save put something in, one sending at a time."""
+
+    def __init__(
+        self,
+        poster: Poster,
+        held: _Held,
+        claimed_at: float,
+        on_dead_root: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._poster = poster
+        self._held = held
+        self._claimed_at = claimed_at
+        self._on_dead_root = on_dead_root
+        self._kicked = asyncio.Event()
+        self._sending = asyncio.Lock()
+
+    def kick(self) -> None:
+        self._kicked.set()
+
+    async def run(self) -> None:
+        """Send after each kick until cancelled."""
+        while True:
+            await self._kicked.wait()
+            await self.send()
+
+    async def send(self) -> float | None:
+        """Send what is there; None when all is out, else the Unix time to try again."""
+        async with self._sending:
+            self._kicked.clear()
+            return await self._poster.drain(
+                self._held.lease,
+                claimed_at=self._claimed_at,
+                seconds_left=self._held.seconds_left,
+                on_dead_root=self._on_dead_root,
+            )

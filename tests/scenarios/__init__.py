@@ -1,0 +1,1 @@
+"""Scenarios: what people do in Slack, and what they then see."""
