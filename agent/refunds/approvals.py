@@ -81,7 +81,8 @@ class RefundApprovals:
 
 def proposal_card(context: Context, row: Refund, order: Order, history: Sequence[Refund]) -> Card:
     """The card for a waiting row: our own records first, then the agent's explanation."""
-    earlier = [each for each in history if each.key != row.key]
+    mine = [each for each in history if each.customer_id == row.customer_id]
+    earlier = [each for each in mine if each.key != row.key]
     facts = [
         CardFact(label="Customer", value=f"{context.customer_name} ({row.customer_id})"),
         CardFact(label="Order", value=f"{order.order_id}: {_items(order)}"),

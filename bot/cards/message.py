@@ -97,7 +97,15 @@ def quote(text: str) -> Element:
 
 
 def rich_text(*parts: Element) -> Block:
-    return {"type": "rich_text", "elements": list(parts)}
+    """Sections and quotes, each from a new line on."""
+    ended = [_ended(part) for part in parts[:-1]]
+    return {"type": "rich_text", "elements": [*ended, *parts[-1:]]}
+
+
+def _ended(part: Element) -> Element:
+    if part["type"] != "rich_text_section":
+        return part
+    return {**part, "elements": [*part["elements"], words("\n")]}
 
 
 # Other blocks ----------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agent.case import Feedback
-from agent.trace import steps
 from bot.actions import FEEDBACK_GOOD
 from bot.cards.trace import trace_modal
 from bot.listeners.desk import FrontDesk
@@ -29,5 +28,5 @@ async def show_trace(desk: FrontDesk, click: Click) -> str | None:
     line = await desk.store.run(ref.run_id)
     if line is None:
         return UNKNOWN_RUN
-    entries = steps(await desk.store.trace(ref.run_id))
+    entries = await desk.store.trace(ref.run_id)
     return await desk.open_modal(click, trace_modal(line.run, entries))

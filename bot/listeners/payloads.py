@@ -7,9 +7,9 @@ them is ignored.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agent.case import ts_of
 from bot.actions import INPUT
@@ -22,6 +22,15 @@ _TS = re.compile(r"[0-9]{10}\.[0-9]{6}")
 
 class _Payload(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_nothing(cls, fields: Any) -> Any:
+        """Slack leaves a field out or sends null, from one event to the next."""
+        if not isinstance(fields, dict):
+            return fields
+        given = cast("dict[str, Any]", fields)
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class SlackFile(_Payload):

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from storage.shop.database import Database, ShopError, open_database, shop_id
+from sqlalchemy.exc import SQLAlchemyError
+
+from agent.refunds.ports import Ledger, Orders, Payments
+from storage.shop.database import Database, ShopError, cannot_open, open_database, shop_id
 from storage.shop.ledger import ShopLedger
 from storage.shop.orders import ShopOrders
 from storage.shop.payouts import ShopPayments
-from storage.shop.policies import FolderPolicies, PolicyError, open_policies
+from storage.shop.policies import FolderPolicies, PolicyError, open_policies, read_policies
 from storage.shop.sample.build import SAMPLE_POLICIES, build_sample
 
 __all__ = [
@@ -32,9 +35,9 @@ class Shop:
     """An open shop. `shop_id` was made at random when its database was, and never changes."""
 
     shop_id: str
-    orders: ShopOrders
-    ledger: ShopLedger
-    payments: ShopPayments
+    orders: Orders
+    ledger: Ledger
+    payments: Payments
     policies: FolderPolicies
     database: Database
 
@@ -59,15 +62,20 @@ def open_shop(
     Blocks while it connects: meant for the start. Raises `ShopError` or `PolicyError`, each with
     words for the operator.
     """
-    opened_policies = open_policies(policies)
+    rules = read_policies(policies)
     database = open_database(url)
-    if sample_on is not None:
-        build_sample(database, today=sample_on)
+    try:
+        if sample_on is not None:
+            build_sample(database, today=sample_on)
+        identity = shop_id(database)
+    except SQLAlchemyError as error:
+        database.close()
+        raise cannot_open(error) from error
     return Shop(
-        shop_id=shop_id(database),
+        shop_id=identity,
         orders=ShopOrders(database),
         ledger=ShopLedger(database, now=now),
         payments=ShopPayments(database, now=now),
-        policies=opened_policies,
+        policies=FolderPolicies(rules),
         database=database,
     )

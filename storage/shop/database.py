@@ -213,9 +213,14 @@ def open_database(url: str) -> Database:
         database.write_now(metadata.create_all)
     except SQLAlchemyError as error:
         database.close()
-        words = str(getattr(error, "orig", error)).partition("\n")[0]
-        raise ShopError(f"The shop's database can't be opened: {words}") from error
+        raise cannot_open(error) from error
     return database
+
+
+def cannot_open(error: SQLAlchemyError) -> ShopError:
+    """The driver's own words for what went wrong, in one line, without the statement."""
+    words = str(getattr(error, "orig", error)).partition("\n")[0]
+    return ShopError(f"The shop's database can't be opened: {words}")
 
 
 def shop_id(database: Database) -> str:

@@ -296,10 +296,11 @@ def _approve(
     if repeated and not enough:
         return Decided(result="already_approved", refund=refund)
 
+    refusal = standing.refusal(amount)
     written: dict[str, Any] = {
         "amount_paise": amount,
         "approvals": approvals,
-        "needs_approvals": needs_approvals,
+        "needs_approvals": 0 if refusal else needs_approvals,
         "note": "\n".join(given["note"] for given in approvals if given["note"]),
     }
     final: dict[str, Any] = {
@@ -308,7 +309,6 @@ def _approve(
         "decision_id": decision.decision_id,
         "decision_digest": digest,
     }
-    refusal = standing.refusal(amount)
     if refusal is not None:
         refused = _change(
             connection,

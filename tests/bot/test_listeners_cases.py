@@ -134,7 +134,7 @@ async def status_line(office: Office, root: Message) -> Message:
     content = StatusLine(
         customer_id="cust_asha",
         customer_name="Asha Rao",
-        status="running",
+        status="working",
         by=RAVI,
         can_mend_customer=True,
         can_take_over=True,

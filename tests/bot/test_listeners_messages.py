@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from slack_bolt.request.async_request import AsyncBoltRequest
 
-from agent.case import Deleted, Edited, Message
+from agent.case import Deleted, Edited, Message, Photo
 from bot.listeners.boundary import NOT_SAVED
 from bot.local.slack.people import Upload
 from bot.local.slack.seed import RAVI, SUPPORT_CASES
@@ -238,6 +239,26 @@ async def test_when_slack_gives_up_the_author_is_told(tmp_path: Path) -> None:
 
         (line,) = office.person("Ravi").private
         assert (line.text, line.thread_ts) == (NOT_SAVED, root.ts)
+
+
+async def test_nulls_where_slack_usually_leaves_a_field_out_are_no_trouble(office: Office) -> None:
+    event = {
+        "type": "message",
+        "channel": SUPPORT_CASES,
+        "user": RAVI,
+        "ts": "1800000000.000100",
+        "text": None,
+        "thread_ts": None,
+        "files": [{"id": "F1", "name": None, "mimetype": "image/png", "mode": "hosted"}],
+    }
+    body = {"type": "event_callback", "team_id": "T0CARTWISE", "event": event}
+
+    answer = await office.app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))
+
+    assert answer.status == 200
+    (message,) = await heard(office, f"T0CARTWISE:{SUPPORT_CASES}:1800000000.000100")
+    # Slack gives no address for files of shared channels; it is asked for later.
+    assert message.photos == (Photo(file_id="F1", url="", name="photo"),)
 
 
 async def test_events_that_nobody_listens_to_are_acknowledged(office: Office) -> None:

@@ -170,7 +170,7 @@ class Stage:
             cards = [
                 each
                 for each in self.slack.messages("approvals")
-                if text in self.slack.render(each) and (after is None or each.ts > after.ts)
+                if text.lower() in self.slack.render(each).lower() and (after is None or each.ts > after.ts)
             ]
             return cards[-1] if cards else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -15,10 +16,13 @@ from tests.bot.local.slack_bench import (
     EVENTS,
     Client,
     Json,
+    actions,
     bolt_app,
+    button,
     connected,
     manifest,
     recording,
+    section,
 )
 
 CASE = {"event_type": "customer_case", "event_payload": {"customer_id": "cust_asha"}}
@@ -26,10 +30,7 @@ CASE = {"event_type": "customer_case", "event_payload": {"customer_id": "cust_as
 
 @pytest.fixture
 async def slack() -> AsyncIterator[LocalSlack]:
-    local = LocalSlack(
-        manifest=manifest(), ack_timeout_seconds=0.1, retry_delays_seconds=(0.0, 0.05, 0.1)
-    )
-    async with local:
+    async with LocalSlack(manifest=manifest()) as local:
         yield local
 
 
@@ -214,9 +215,7 @@ async def test_too_many_waiting_events_are_dropped() -> None:
         assert [body["event"]["text"] for body in slack.sockets.undelivered] == ["2"]
 
 
-async def test_an_unacknowledged_event_comes_three_times_more_then_is_given_up(
-    slack: LocalSlack,
-) -> None:
+async def test_an_unacknowledged_event_comes_three_times_more_then_is_given_up() -> None:
     attempts: list[tuple[str, str]] = []
 
     async def refuse(req: Any, resp: Any, next: Any) -> Any:
@@ -227,7 +226,10 @@ async def test_an_unacknowledged_event_comes_three_times_more_then_is_given_up(
         resp.status = 500
         return resp
 
-    async with connected(bolt_app(slack, refuse), slack):
+    impatient = LocalSlack(
+        manifest=manifest(), ack_timeout_seconds=0.1, retry_delays_seconds=(0.0, 0.05, 0.1)
+    )
+    async with impatient as slack, connected(bolt_app(slack, refuse), slack):
         await slack.person("Ravi").post("#support-cases", "x")
         await slack.until(lambda: slack.sockets.undelivered)
     assert [number for number, _ in attempts] == ["0", "1", "2", "3"]
@@ -303,3 +305,33 @@ async def test_a_wait_in_vain_shows_every_thread(slack: LocalSlack) -> None:
     assert "#support-cases" in picture
     assert "Photo & all" in picture
     assert "2 events unacknowledged" in picture
+
+
+async def test_a_thread_is_drawn_as_people_see_it(slack: LocalSlack) -> None:
+    ravi = slack.person("Ravi")
+    root = await ravi.post(
+        "#support-cases", "Kettle & lid", files=[Upload(name="a.png", content=b"x" * 2000)]
+    )
+    await Client(slack)(
+        "chat.postMessage",
+        channel=root.channel,
+        thread_ts=root.ts,
+        text="Approve?",
+        blocks=[
+            section(f"For <@{PRIYA}>: &lt;b&gt;"),
+            actions(button("Approve"), button("No", "n")),
+        ],
+    )
+    await ravi.react(root, "lock")
+    drawn = re.sub(r"\d\d:\d\d", "12:34", slack.render(root))
+    assert drawn == (
+        "#support-cases\n"
+        " Ravi Kumar  12:34\n"
+        "   Kettle & lid\n"
+        "   [file] a.png (2,000 bytes)\n"
+        "   🔒 1\n"
+        "   │\n"
+        "   │ Casethread [app]  12:34\n"
+        "   │   For @Priya Menon: <b>\n"
+        "   │   [ Approve ]  [ No ]"
+    )

@@ -46,7 +46,7 @@ async def test_a_server_error_and_a_forced_refusal_do_nothing(slack: LocalSlack)
 
 
 async def test_a_slow_call_is_carried_out_although_its_sender_has_left(slack: LocalSlack) -> None:
-    slack.faults.slow("chat.postMessage", 0.2)
+    slack.faults.slow("chat.postMessage", 0.5)
     client = Client(slack)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(client("chat.postMessage", channel=SUPPORT_CASES, text="late"), 0.05)

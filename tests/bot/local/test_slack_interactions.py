@@ -69,8 +69,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def slack(clock: Clock) -> AsyncIterator[LocalSlack]:
-    local = LocalSlack(manifest=manifest(), now=clock, ack_timeout_seconds=0.5)
-    async with local:
+    async with LocalSlack(manifest=manifest(), now=clock) as local:
         yield local
 
 
@@ -164,19 +163,22 @@ async def test_a_click_without_an_app_is_an_error_the_person_sees(slack: LocalSl
     assert priya.errors == ["no app is connected"]
 
 
-async def test_a_click_that_nobody_acknowledges_is_not_repeated(
-    slack: LocalSlack, heard: Heard
-) -> None:
+async def test_a_click_that_nobody_acknowledges_is_not_repeated() -> None:
     calls: list[Json] = []
 
     async def forget(body: Json) -> None:
         calls.append(body)
 
-    heard.app.action("press")(forget)
-    message = await card(slack, actions(button("Approve")))
-    priya = slack.person("Priya")
-    assert (await priya.click(message, "Approve")).error == "the app did not respond in time"
+    async with LocalSlack(manifest=manifest(), ack_timeout_seconds=0.2) as slack:
+        app: Any = bolt_app(slack)
+        app.action("press")(forget)
+        async with connected(app, slack):
+            message = await card(slack, actions(button("Approve")))
+            priya = slack.person("Priya")
+            late = "the app did not respond in time"
+            assert (await priya.click(message, "Approve")).error == late
     assert len(calls) == 1
+    assert priya.errors == [late]
     assert slack.sockets.unacknowledged == 0
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -254,8 +256,22 @@ async def test_a_refund_that_became_too_large_is_refused_at_the_moment_of_paying
     assert (refund.status, refund.refusal) == (RefundStatus.REFUSED, "above_refundable")
     assert refund.refundable_paise == 70_000
     assert refund.decided_by == "U_B"
-    assert refund.intended_at is None
+    assert (refund.needs_approvals, refund.intended_at) == (0, None)
     assert await shop.ledger.decide(asked.key, click, RULES) == decided
+
+
+async def test_an_order_that_changed_hands_is_not_paid_to_its_former_owner(
+    shop: Shop, shop_file: Path
+) -> None:
+    asked = await waiting(shop)
+    refused = await declined(shop, proposal(amount_paise=200_000, key="run_1:call_2"))
+    with sqlite3.connect(shop_file) as connection:
+        connection.execute("UPDATE orders SET customer_id = 'cust_meera' WHERE id = '4471'")
+    connection.close()
+    decided = await shop.ledger.decide(asked.key, approve(asked), RULES)
+    assert (decided.result, row(decided).refusal) == ("refused", "no_such_order")
+    again = proposal(amount_paise=refused.amount_paise, key="run_1:call_3")
+    assert (await shop.ledger.propose(again, RULES)).refusal == "no_such_order"
 
 
 async def test_a_smaller_amount_may_still_fit_what_is_left(shop: Shop) -> None:

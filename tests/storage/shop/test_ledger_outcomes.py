@@ -110,6 +110,13 @@ async def test_an_unknown_outcome_keeps_its_reservation_until_it_is_known(
     assert (await shop.ledger.record(refund.key, outcome)).status == outcome.status
 
 
+async def test_a_reference_known_early_is_kept_when_the_outcome_has_none(shop: Shop) -> None:
+    refund = await shop.ledger.propose(proposal("4502", 89_900), RULES)
+    await shop.ledger.record(refund.key, Payment(status="unknown", reference="R1"))
+    paid = await shop.ledger.record(refund.key, Payment(status="paid"))
+    assert (paid.status, paid.reference) == (RefundStatus.PAID, "R1")
+
+
 @pytest.mark.parametrize("later", [PAID, FAILED, UNKNOWN])
 @pytest.mark.parametrize("first", [PAID, FAILED])
 async def test_the_first_known_outcome_stands(shop: Shop, first: Payment, later: Payment) -> None:
