@@ -54,7 +54,7 @@ class Memory:
     failures: int = 0
     """In a row."""
     unsure: dict[str, float] = field(default_factory=dict[str, float])
-    """Message id → when a send of it ended, or began, without an answer."""
+    """Message id → when a send of it began that got no answer."""
     looked: set[str] = field(default_factory=set[str])
     """Messages of a former owner that were looked for and not found."""
     done: dict[str, Posted] = field(default_factory=dict[str, Posted])
@@ -190,9 +190,7 @@ class Delivery:
                 unfurl_media=False,
             )
         except TryLater as later:
-            if later.unsure:
-                unsure[message_id] = self.now()
-            else:
+            if not later.unsure:
                 del unsure[message_id]
             raise
         except (Refused, LeaseLost) as nothing_sent:

@@ -83,6 +83,7 @@ class Poster:
             log.warning("posts of case %s wait: %s", lease.case_id, later)
             return memory.retry_at
         except LeaseLost:
+            # Somebody else's now; what they need to know is in Slack and in the store.
             del self._memories[lease.case_id]
             raise
         finally:

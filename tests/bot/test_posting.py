@@ -204,8 +204,14 @@ async def test_a_reaction_that_is_as_it_should_be_is_no_trouble(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ):
     owner = bench.owner()
-    await owner.say(Reaction(status="running"), Reaction(status="running", previous="done"))
+    await owner.say(
+        Reaction(status="running"),
+        Reaction(status="running", previous="done"),
+        Reaction(status="running", previous="running"),
+    )
     assert await owner.drain() is None
+    removed = [call for call in bench.slack.calls if call.method == "reactions.remove"]
+    assert len(removed) == 1
     assert bench.slack.reactions(bench.root) == ["hourglass_flowing_sand"]
     assert not caplog.records
 

@@ -12,7 +12,8 @@ from agent.case import Line, Reply
 from agent.errors import LeaseLost
 from bot.actions import POST_METADATA
 from bot.local.slack.seed import APPROVALS
-from bot.posting import LONGEST_WAIT_SECONDS, Audience
+from bot.posting import LONGEST_WAIT_SECONDS, Audience, make_client
+from bot.webapi import send
 from tests.bot import card_samples as samples
 from tests.bot.posting_bench import TIMEOUT_SECONDS, Bench, opened_bench, post_id_of
 
@@ -116,6 +117,29 @@ async def test_a_double_that_arrives_very_late_is_deleted_when_it_is_found(bench
     assert bench.posts[0].ts == recorded.message_id
 
 
+async def test_of_two_doubles_the_one_that_is_recorded_stays(bench: Bench):
+    owner = bench.owner()
+    await owner.say(samples.QUESTION)
+    payload = {"post_id": "p1", "case_id": bench.case.case_id}
+    await send(
+        make_client(bench.slack.bot_token, bench.slack.api_url),
+        "chat.postMessage",
+        seconds=3.0,
+        channel=bench.root.channel,
+        thread_ts=bench.root.ts,
+        text="An earlier double that no look has shown yet",
+        metadata={"event_type": POST_METADATA, "event_payload": payload},
+    )
+    await owner.drain()
+    bench.slack.faults.drop_answer("chat.postMessage")
+    await owner.say(samples.LINE, start=2)
+    assert await owner.drain_when_told() is None
+    recorded = await bench.where("p1")
+    assert recorded is not None
+    assert bench.posts[0].ts == recorded.message_id
+    assert bench.ids() == ["p1", "p2"]
+
+
 async def test_a_new_owner_finds_what_the_former_one_posted_and_did_not_note(bench: Bench):
     former, new = bench.owner(), bench.owner()
     bench.slack.faults.drop_answer("chat.postMessage")
@@ -193,6 +217,17 @@ async def test_the_parts_of_a_long_reply_are_not_repeated_after_a_lost_answer(be
     assert bench.ids() == ["p1", "p2", "p2#2", "p2#3", "p2#4"]
 
 
+async def test_the_parts_of_a_long_reply_that_are_out_stay_out_while_the_rest_waits(bench: Bench):
+    owner = bench.owner()
+    bench.slack.faults.drop_answer("chat.postMessage")
+    await owner.say(LONG_REPLY)
+    await owner.drain()
+    bench.slack.faults.server_error("chat.postMessage")
+    assert await owner.drain_when_told() is not None
+    assert await owner.drain_when_told() is None
+    assert bench.ids() == ["p1", "p1#2", "p1#3", "p1#4"]
+
+
 async def test_a_change_whose_answer_was_lost_is_simply_repeated(bench: Bench):
     owner = bench.owner()
     await owner.say(samples.PICKER)
@@ -235,12 +270,11 @@ async def test_another_apps_message_with_our_metadata_is_not_taken_for_ours(benc
 async def test_a_card_of_another_case_with_the_same_post_id_is_not_taken_for_this_ones(
     bench: Bench,
 ):
+    other_root = await bench.slack.person("Ravi").post("support-cases", "Another")
+    other = Bench(bench.slack, bench.store, bench.clock, other_root)
     owner = bench.owner(ELSEWHERE)
     await owner.say(samples.APPROVAL)
     await owner.drain()
-    bench.clock.go_on(1)
-    other_root = await bench.slack.person("Ravi").post("support-cases", "Another")
-    other = Bench(bench.slack, bench.store, bench.clock, other_root)
     former, new = other.owner(ELSEWHERE), other.owner(ELSEWHERE)
     await former.say(samples.APPROVAL)
     await new.claim()
@@ -272,14 +306,14 @@ async def test_nothing_is_sent_when_the_lease_has_no_time_left(bench: Bench):
     assert bench.ids() == ["p1"]
 
 
-async def test_an_owner_whose_lease_was_taken_notes_nothing(bench: Bench):
+async def test_what_an_owner_posts_after_its_lease_was_taken_is_not_posted_again(bench: Bench):
     former, new = bench.owner(), bench.owner()
     await former.say(samples.QUESTION)
-    lease = former.lease
-    assert lease is not None
     await new.claim()
     with pytest.raises(LeaseLost):
-        await bench.store.outbox(lease)
+        await former.drain()
+    assert await new.drain_when_told() is None
+    assert bench.ids() == ["p1"]
 
 
 async def test_while_slack_is_away_the_tries_grow_apart_up_to_a_minute(bench: Bench):

@@ -22,6 +22,7 @@ from agent.run import Json, Run
 from bot.app import Bot, running_bot
 from bot.local.claude import LocalClaude
 from bot.local.slack import LocalSlack, Message, Person, Upload
+from bot.local.slack.render import render_message
 from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
 from bot.settings import Settings, load_settings
 
@@ -156,8 +157,13 @@ class Stage:
         return await self.until(lambda: self.find(root, text), timeout=timeout)
 
     def find(self, root: Message, text: str) -> Message | None:
-        ours = (each for each in self.slack.thread(root)[1:] if each.app_id)
-        return next((each for each in ours if text in self.slack.render(each)), None)
+        wanted = text.lower()
+        return next((x for x in self.posts(root) if wanted in self.look(x).lower()), None)
+
+    def look(self, message: Message) -> str:
+        """One message as it is now, as plain text; "" when it was deleted."""
+        now = self.slack.message(message)
+        return "\n".join(render_message(self.slack.workspace, now)) if now else ""
 
     def posts(self, root: Message) -> list[Message]:
         """Our messages in the thread, oldest first."""
@@ -170,7 +176,7 @@ class Stage:
             cards = [
                 each
                 for each in self.slack.messages("approvals")
-                if text.lower() in self.slack.render(each).lower() and (after is None or each.ts > after.ts)
+                if text.lower() in self.look(each).lower() and (after is None or each.ts > after.ts)
             ]
             return cards[-1] if cards else None
 

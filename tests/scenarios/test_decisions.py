@@ -102,8 +102,8 @@ async def test_without_approvers_nobody_can_decide_and_the_card_says_so(stage: S
     async with stage.on(CASETHREAD_APPROVERS=""):
         await stage.open(WORDS)
         card = await stage.card()
-        assert "nobody" in stage.slack.render(card).lower()
-        assert stage.ravi.id in {each.user for each in stage.slack.notifications}
+        assert "nobody" in stage.look(card).lower()
+        assert stage.ravi.id in {each.user_id for each in stage.slack.notifications}
         await stage.priya.click(card, "Approve")
         await stage.told(stage.priya, "Only support leads")
         assert await statuses(stage) == ["waiting"]
@@ -140,7 +140,7 @@ async def test_approved_written_in_the_thread_decides_nothing(stage: Stage) -> N
         card = await stage.card()
         await stage.status(root, "lock")
         await stage.priya.reply(root, "approved")
-        await stage.until(lambda: "approved" in stage.slack.render(card))
+        await stage.until(lambda: "approved" in stage.look(card))
         assert await statuses(stage) == ["waiting"]
         await stage.priya.click(card, "Approve")
         await stage.status(root, "white_check_mark")
@@ -158,7 +158,7 @@ async def test_what_the_customer_adds_voids_a_modal_that_is_open(stage: Stage) -
         await stage.omar.click(card, "Decline")
         await stage.until(lambda: stage.omar.modal)
         await stage.ravi.reply(root, "Sorry, it was the kettle.")
-        await stage.until(lambda: "it was the kettle" in stage.slack.render(card))
+        await stage.until(lambda: "it was the kettle" in stage.look(card))
         sent = await stage.omar.fill_and_submit({"Note": "Please send a photo."})
         assert not sent.accepted
         assert "added something" in " ".join(sent.errors.values())
@@ -175,7 +175,7 @@ async def test_after_a_decline_every_further_proposal_on_the_order_waits(stage: 
         first = await stage.card()
         await stage.decide(stage.omar, "Decline", first, Note="Too much.")
         second = await stage.card("₹500.00", after=first)
-        assert "declined" in stage.slack.render(second)
+        assert "declined" in stage.look(second)
         await stage.priya.click(second, "Approve")
         await stage.status(root, "white_check_mark")
         rows = [(each.status.value, each.amount_paise) for each in await stage.refunds("4471")]
@@ -204,4 +204,4 @@ async def test_what_is_not_refundable_any_more_is_not_paid(stage: Stage) -> None
         await stage.status(root, "white_check_mark")
         rows = {each.amount_paise: each.status.value for each in await stage.refunds("4471")}
         assert rows == {249900: "refused", 99900: "paid"}
-        assert "Not paid" in stage.slack.render(card)
+        assert "Not paid" in stage.look(card)

@@ -50,10 +50,10 @@ async def test_an_approved_refund_is_paid_once_and_the_reply_is_in_the_thread(
         await stage.status(root, "white_check_mark")
 
         assert stage.buttons(card) == []
-        assert "approved" in stage.slack.render(stage.posts(root)[-2])
+        assert "approved" in stage.look(stage.posts(root)[-2])
         [refund] = await stage.refunds("4471")
         assert (refund.status, refund.amount_paise) == ("paid", 249900)
-        assert refund.reference in stage.slack.render(card)
+        assert refund.reference in stage.look(card)
         run = await stage.run()
         assert (run.status, run.steps) == ("done", 5)
         [answer] = [each for each in results(stage.said()) if isinstance(each["content"], list)]
@@ -86,7 +86,7 @@ async def test_a_decline_pays_nothing_and_its_note_reaches_the_model(stage: Stag
         [result] = results(stage.said())
         assert "Declined" in result["content"]
         assert "Offer a replacement first." in result["content"]
-        assert "Offer a replacement first." in stage.slack.render(card)
+        assert "Offer a replacement first." in stage.look(card)
         assert stage.find(root, "declined") is not None
         assert stage.buttons(card) == []
 
@@ -186,7 +186,7 @@ async def test_above_the_second_limit_two_leads_must_approve(stage: Stage) -> No
         root = await stage.open("My laptop, order 6203, is broken.", customer="Meera Iyer")
         card = await stage.card("₹1,49,900.00")
         await stage.decide(stage.priya, "Approve", card)
-        await stage.until(lambda: "1 of 2" in stage.slack.render(card))
+        await stage.until(lambda: "1 of 2" in stage.look(card))
         await stage.priya.click(card, "Approve")
         await stage.told(stage.priya, "second lead")
         assert [each.status for each in await stage.refunds("6203")] == ["waiting"]

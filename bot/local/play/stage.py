@@ -1,0 +1,252 @@
+"""What a story's people can do, and what they can wait to see.
+
+People act on what they see: they find the picker, the buttons and the modals by their words.
+Nothing here sleeps; every wait is for a condition and has an end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from agent.run import Json, Run, Status
+from bot.app import read_records
+from bot.cards.case import REACTIONS
+from bot.local.claude import LocalClaude
+from bot.local.play.process import BotProcess
+from bot.local.slack import LocalSlack, Message, Upload
+from bot.local.slack.render import button_texts
+from bot.settings import Settings
+from bot.thread import Thread
+
+Found = TypeVar("Found")
+
+WAIT_SECONDS = 30.0
+CASES, APPROVALS = "support-cases", "approvals"
+
+_STATUS_LINES = {Status.DONE: ": Done.", Status.HANDED_OFF: ": With a colleague."}
+
+
+class UnmetError(Exception):
+    """Something that should have happened didn't; the words say what, and what was seen."""
+
+
+class Stage:
+    """One story's view of the local workspace. `tell` prints what happens as it happens."""
+
+    def __init__(
+        self,
+        *,
+        slack: LocalSlack,
+        claude: LocalClaude,
+        bot: BotProcess,
+        settings: Settings,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.slack = slack
+        self.claude = claude
+        self._bot = bot
+        self._settings = settings
+        self._tell = tell
+        self._root: Message | None = None
+        self._seen_requests = len(claude.requests)
+        self._seen_questions = 0
+
+    # People ------------------------------------------------------------------------------------
+
+    async def open_case(
+        self, by: str, words: str, *, customer: str, photos: Sequence[Upload] = ()
+    ) -> None:
+        """Post the customer's words in the case channel, then choose whose case it is."""
+        person = self.slack.person(by)
+        self._root = await person.post(CASES, words, files=photos)
+        picker = await self.until(
+            lambda: self._own_post("Whose case is this?"), "the customer picker in the thread"
+        )
+        first_name = customer.partition(" ")[0]
+        choice = await person.choose(picker, first_name, option=customer)
+        self.check(choice.acked, f"{customer} can be chosen", str(choice.error))
+        self._tell(f"{by} posts the customer's words and chooses {customer}")
+
+    async def relay(self, by: str, words: str, *, photos: Sequence[Upload] = ()) -> None:
+        """Answer in the thread."""
+        await self.slack.person(by).reply(self.root, words, files=photos)
+        self._tell(f"{by} relays the customer's answer{' with a photo' if photos else ''}")
+
+    async def note_by_staff(self, by: str, words: str) -> None:
+        """Write in the thread of a case that was handed off; the bot hears it and keeps quiet."""
+        await self.slack.person(by).reply(self.root, words)
+        await self.until(lambda: not self.slack.sockets.unacknowledged, "the words to be taken in")
+        self._tell(f"{by} writes in the thread; the bot keeps quiet")
+
+    async def approve(self, by: str, card: Message) -> None:
+        clicked = await self.slack.person(by).click(card, "Approve")
+        self.check(clicked.acked, "the click is acknowledged", str(clicked.error))
+        self._tell(f"{by} presses Approve")
+        await self._card_closed(card, "Approved", by)
+
+    async def decline(self, by: str, card: Message, note: str) -> None:
+        person = self.slack.person(by)
+        clicked = await person.click(card, "Decline")
+        self.check(clicked.acked, "the click is acknowledged", str(clicked.error))
+        await self.until(lambda: person.modal, "the modal for a note")
+        sent = await person.fill_and_submit({"Note": note})
+        self.check(sent.accepted, "the note is taken", f"{sent.error} {dict(sent.errors)}")
+        self._tell(f"{by} declines with a note")
+        await self._card_closed(card, "Declined", by)
+
+    async def press(self, by: str, button: str) -> None:
+        """Press a button in the thread, the newest with that text."""
+        found = next(
+            (each for each in reversed(self.own_posts) if button in button_texts(each.blocks)), None
+        )
+        if found is None:
+            raise UnmetError(f"expected a button {button!r}, saw\n{self.picture()}")
+        clicked = await self.slack.person(by).click(found, button)
+        self.check(clicked.acked, "the click is acknowledged", str(clicked.error))
+        self._tell(f"{by} presses “{button}”")
+
+    # What they see -----------------------------------------------------------------------------
+
+    @property
+    def root(self) -> Message:
+        """The thread's first message."""
+        if self._root is None:
+            raise UnmetError("expected a thread; the story has opened none")
+        return self._root
+
+    @property
+    def own_posts(self) -> list[Message]:
+        """The bot's posts in the thread, oldest first."""
+        return [each for each in self.slack.thread(self.root) if each.bot_id]
+
+    @property
+    def card_message(self) -> Message | None:
+        """This case's newest card in the approvals channel."""
+        cards = [each for each in self.slack.messages(APPROVALS) if each.ts > self.root.ts]
+        return cards[-1] if cards else None
+
+    async def question(self) -> Message:
+        """The next question to the customer, once it is in the thread."""
+        self._seen_questions += 1
+
+        def asked() -> Message | None:
+            found = [each for each in self.own_posts if "Question for the customer" in each.text]
+            return found[self._seen_questions - 1] if len(found) >= self._seen_questions else None
+
+        found = await self.until(asked, "a question to the customer in the thread")
+        self._tell("the agent asks the customer, and waits")
+        return found
+
+    async def card(self) -> Message:
+        """The approval card with its buttons."""
+
+        def shown() -> Message | None:
+            card = self.card_message
+            return card if card and "Approve" in button_texts(card.blocks) else None
+
+        found = await self.until(shown, "an approval card with buttons")
+        self._tell("a card in #approvals asks the leads, and the agent waits")
+        return found
+
+    async def ends(self, status: Status) -> None:
+        """The thread shows that the run ended so: reaction, status line, last words."""
+        reaction = REACTIONS[status.value]
+
+        def shown() -> bool:
+            line = self._own_post(_STATUS_LINES[status])
+            return self.slack.reactions(self.root) == [reaction] and line is not None
+
+        await self.until(shown, f"the thread to show {status}")
+
+    def picture(self) -> str:
+        """The thread as plain text; "" before there is one."""
+        return self.slack.render(self._root) if self._root else ""
+
+    # The bot's process and its store -----------------------------------------------------------
+
+    def hold_claude(self) -> None:
+        """From now on the stand-in answers only one request for each `model_call`."""
+        self.claude.faults.hold()
+
+    async def model_call(self, *, kill: str | None = None) -> None:
+        """Wait for the next request to Claude and let it be answered.
+
+        With `kill` (words for when) the bot is killed while it waits for the answer and started
+        again, and the request that it then makes anew is answered.
+        """
+        await self._next_request()
+        if kill is not None:
+            await self.kill_bot(kill)
+            await self._next_request()
+        self.claude.faults.release()
+        self.claude.faults.hold()
+
+    async def kill_bot(self, when: str) -> None:
+        """`kill -9`, and a new process; returns when it is connected."""
+        await self._bot.kill()
+        await self.until(lambda: not self.slack.sockets.connected, "the dead bot's socket to close")
+        self._tell(f"[bad]✗[/] the bot is killed with -9 {when}")
+        seconds = await self.start_bot()
+        self._tell(f"[good]✓[/] a new one starts ({seconds:.1f} s) and goes on")
+
+    async def start_bot(self) -> float:
+        """Start it and wait until it is connected to Slack; how many seconds that took."""
+        began = time.monotonic()
+        await self._bot.start()
+        await self.until(lambda: self.slack.sockets.connected, "the bot to connect")
+        return time.monotonic() - began
+
+    async def runs(self) -> list[tuple[Run, Sequence[Json]]]:
+        """This case's runs as the store has them, oldest first, each with its trace."""
+        store = read_records(self._settings)
+        try:
+            lines = [line for line in await store.runs() if line.run.case_id == self.case_id]
+            return [(line.run, await store.trace(line.run.run_id)) for line in reversed(lines)]
+        finally:
+            await store.close()
+
+    @property
+    def case_id(self) -> str:
+        team = self.slack.workspace.team.id
+        return Thread(team=team, channel=self.root.channel, ts=self.root.ts).case_id
+
+    # Waiting and checking ----------------------------------------------------------------------
+
+    async def until(self, predicate: Callable[[], Found], what: str) -> Found:
+        """The predicate's value once it is true. Raises `UnmetError` with what was seen instead."""
+
+        def looked() -> Found:
+            if self._bot.exit_code is not None and self._bot.exit_code != -9:
+                raise UnmetError(f"expected {what}; the bot ended with exit {self._bot.exit_code}")
+            return predicate()
+
+        try:
+            return await self.slack.until(looked, timeout_seconds=WAIT_SECONDS)
+        except AssertionError:
+            raise UnmetError(f"expected {what}, saw\n{self.picture()}") from None
+
+    def check(self, holds: object, expected: str, seen: str) -> None:
+        """Raises `UnmetError` unless it holds."""
+        if not holds:
+            raise UnmetError(f"expected {expected}, saw {seen}")
+
+    async def _next_request(self) -> None:
+        seen = self._seen_requests
+        await self.until(lambda: len(self.claude.requests) > seen, "a request to Claude")
+        self._seen_requests = len(self.claude.requests)
+
+    def _own_post(self, words: str) -> Message | None:
+        return next((each for each in self.own_posts if words in each.text), None)
+
+    async def _card_closed(self, card: Message, verdict: str, by: str) -> None:
+        """The card itself shows who decided and has no buttons any more."""
+        leader = self.slack.person(by).user.real_name
+
+        def closed() -> bool:
+            now = self.slack.message(card)
+            shown = self.slack.render(now) if now else ""
+            return f"{verdict} by @{leader}" in shown and "[ Approve ]" not in shown
+
+        await self.until(closed, f"the card to show “{verdict} by {leader}” and no buttons")
