@@ -8,7 +8,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from agent.limits import Limits, Waiting
 from agent.ports import CaseStore, Clock
 from agent.pricing import load_prices, price_of
 from agent.refunds.agent import refund_agent
-from agent.refunds.ports import Rules
+from agent.refunds.ports import Refund, Rules
 from bot.approvers import SlackApprovers
 from bot.listeners import FrontDesk, Identity, build_app
 from bot.people import People
@@ -169,6 +169,16 @@ async def running_bot(
 def read_records(settings: Settings) -> CaseStore:
     """The store to look at, beside a running bot. Raises `ConfigurationError`."""
     return open_store(settings.store_url, read_only=True)
+
+
+async def agents_refunds(settings: Settings, order_id: str) -> Sequence[Refund]:
+    """What agents proposed on an order, as the shop's rows, oldest first. Beside a running bot."""
+    shop = await _shop(settings, now=time.time)
+    try:
+        rows = await shop.ledger.history(order_id)
+    finally:
+        await shop.close()
+    return [row for row in rows if row.run_id is not None]
 
 
 def sample_shop_url(settings: Settings) -> str:

@@ -123,11 +123,12 @@ async def _serve(settings: Settings) -> None:
     # The first signal ends a start that hangs, or drains; a second one cuts the draining short,
     # which loses nothing: the store has it all.
     with contextlib.suppress(asyncio.CancelledError):
-        async with running_bot(settings):
+        async with running_bot(settings) as bot:
             log.info("Connected to Slack and at work.")
             for line in settings.warnings:
                 log.warning(line)
-            await loop.create_future()
+            # Not awaited itself: that would hand a cancellation on to it.
+            await asyncio.wait({bot.looking})
     log.info("Stopped.")
 
 

@@ -50,6 +50,8 @@ class Memory:
     """Of the latest lease."""
     known_from: int
     """Since this lease nobody else owned the case: what was sent since is known here."""
+    since: float
+    """When that lease was claimed, in Unix seconds: a former owner's send may arrive after it."""
     retry_at: float = 0.0
     failures: int = 0
     """In a row."""
@@ -88,7 +90,6 @@ class Delivery:
     audience: Audience
     now: Callable[[], float]
     lease: Lease
-    claimed_at: float
     on_dead_root: Callable[[str], Awaitable[None]]
     memory: Memory
     identity: Identity | None
@@ -222,7 +223,7 @@ class Delivery:
         if unsure_at is None and not foreign:
             return None
         not_before = CALL_TIMEOUT_SECONDS + max(
-            self.claimed_at if foreign else 0.0, unsure_at or 0.0
+            memory.since if foreign else 0.0, unsure_at or 0.0
         )
         if self.now() < not_before:
             raise TryLater(f"{message_id} may be on its way", at=not_before)

@@ -11,7 +11,15 @@ from pythonjsonlogger.json import JsonFormatter
 
 Level = Literal["debug", "info", "warning", "error"]
 
-CHATTY: Final = ("aiohttp", "anthropic", "asyncio", "httpcore2", "httpx2", "slack_bolt", "slack_sdk")
+CHATTY: Final = (
+    "aiohttp",
+    "anthropic",
+    "asyncio",
+    "httpcore2",
+    "httpx2",
+    "slack_bolt",
+    "slack_sdk",
+)
 """Third parties whose debug and info lines say nothing about cases."""
 
 # A trace line is a JSON object already; its fields become the line's own.

@@ -61,7 +61,7 @@ class Poster:
         `on_dead_root` gets the case's id when its thread turns out to have lost its first message.
         Raises `LeaseLost` when no time is left right before a send, and what the store raises.
         """
-        memory = self._memory(lease)
+        memory = self._memory(lease, claimed_at)
         if self._now() < memory.retry_at:
             return memory.retry_at
         delivery = Delivery(
@@ -70,7 +70,6 @@ class Poster:
             audience=self._audience,
             now=self._now,
             lease=lease,
-            claimed_at=claimed_at,
             on_dead_root=on_dead_root,
             memory=memory,
             identity=self._identity,
@@ -91,11 +90,11 @@ class Poster:
         del self._memories[lease.case_id]
         return None
 
-    def _memory(self, lease: Lease) -> Memory:
+    def _memory(self, lease: Lease, claimed_at: float) -> Memory:
         memory = self._memories.get(lease.case_id)
         # Tokens only grow, so the next number means that nobody owned the case in between.
         if memory is None or lease.token - memory.token not in (0, 1):
-            memory = Memory(token=lease.token, known_from=lease.token)
+            memory = Memory(token=lease.token, known_from=lease.token, since=claimed_at)
             self._memories[lease.case_id] = memory
         memory.token = lease.token
         return memory

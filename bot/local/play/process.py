@@ -29,6 +29,10 @@ class BotProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     @property
+    def started(self) -> bool:
+        return self._process is not None
+
+    @property
     def exit_code(self) -> int | None:
         """None while it runs, negative for a signal."""
         return self._process.returncode if self._process is not None else None

@@ -40,14 +40,14 @@ class Stage:
         *,
         slack: LocalSlack,
         claude: LocalClaude,
-        bot: BotProcess,
+        process: BotProcess,
         settings: Settings,
         tell: Callable[[str], None],
     ) -> None:
         self.slack = slack
         self.claude = claude
-        self._bot = bot
-        self._settings = settings
+        self.settings = settings
+        self._process = process
         self._tell = tell
         self._root: Message | None = None
         self._seen_requests = len(claude.requests)
@@ -185,7 +185,7 @@ class Stage:
 
     async def kill_bot(self, when: str) -> None:
         """`kill -9`, and a new process; returns when it is connected."""
-        await self._bot.kill()
+        await self._process.kill()
         await self.until(lambda: not self.slack.sockets.connected, "the dead bot's socket to close")
         self._tell(f"[bad]✗[/] the bot is killed with -9 {when}")
         seconds = await self.start_bot()
@@ -194,13 +194,13 @@ class Stage:
     async def start_bot(self) -> float:
         """Start it and wait until it is connected to Slack; how many seconds that took."""
         began = time.monotonic()
-        await self._bot.start()
+        await self._process.start()
         await self.until(lambda: self.slack.sockets.connected, "the bot to connect")
         return time.monotonic() - began
 
     async def runs(self) -> list[tuple[Run, Sequence[Json]]]:
         """This case's runs as the store has them, oldest first, each with its trace."""
-        store = read_records(self._settings)
+        store = read_records(self.settings)
         try:
             lines = [line for line in await store.runs() if line.run.case_id == self.case_id]
             return [(line.run, await store.trace(line.run.run_id)) for line in reversed(lines)]
@@ -218,8 +218,10 @@ class Stage:
         """The predicate's value once it is true. Raises `UnmetError` with what was seen instead."""
 
         def looked() -> Found:
-            if self._bot.exit_code is not None and self._bot.exit_code != -9:
-                raise UnmetError(f"expected {what}; the bot ended with exit {self._bot.exit_code}")
+            if self._process.exit_code is not None and self._process.exit_code != -9:
+                raise UnmetError(
+                    f"expected {what}; the bot ended with exit {self._process.exit_code}"
+                )
             return predicate()
 
         try:

@@ -29,9 +29,7 @@ SCRIPT = (
         question="Hi Asha, I'm so sorry that your speaker came like that! Could you send us a"
         " photo that shows the crack? Then we can put this right straight away.",
     ).using(input=1350, output=150),
-    call("search_policies", query="damaged electronics photo refund").using(
-        input=1900, output=220
-    ),
+    call("search_policies", query="damaged electronics photo refund").using(input=1900, output=220),
     call(
         "propose_refund",
         order_id="4471",

@@ -1,0 +1,181 @@
+"""Plays stories one after another and judges how each ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+import bot
+from agent.errors import ConfigurationError, StoreError
+from agent.run import Json, Run
+from bot.app import agents_refunds
+from bot.local.claude import LocalClaude
+from bot.local.play.printing import Outcome, Printer
+from bot.local.play.process import BotProcess
+from bot.local.play.stage import Stage, UnmetError
+from bot.local.play.story import Refund, Story
+from bot.local.slack import LocalSlack
+from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
+from bot.settings import Settings, load_settings
+
+MANIFEST = Path(bot.__file__).parent.parent / "manifest.yml"
+INTERRUPTED = 130
+
+
+def play_cases(stories: Sequence[Story], console: Console) -> int:
+    """Play them and print each; 0 when all ended as they should, 1 when one didn't, 130 when it
+    was interrupted. Leaves no process and no file behind."""
+    return asyncio.run(_play_until_interrupted(stories, console))
+
+
+async def _play_until_interrupted(stories: Sequence[Story], console: Console) -> int:
+    this_task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if this_task is not None:
+            loop.add_signal_handler(number, this_task.cancel)
+    printer = Printer(console)
+    try:
+        outcomes = await _play_all(stories, printer)
+    except asyncio.CancelledError:
+        printer.interrupted()
+        return INTERRUPTED
+    printer.summary(outcomes)
+    return 0 if all(outcome.ok for outcome in outcomes) else 1
+
+
+async def _play_all(stories: Sequence[Story], printer: Printer) -> list[Outcome]:
+    with TemporaryDirectory(prefix="casethread-play-") as folder:
+        async with _local_world(Path(folder)) as (slack, claude, process, settings):
+            outcomes: list[Outcome] = []
+            for number, story in enumerate(stories, start=1):
+                printer.heading(story, number, len(stories))
+                stage = Stage(
+                    slack=slack,
+                    claude=claude,
+                    process=process,
+                    settings=settings,
+                    tell=printer.happening,
+                )
+                outcome = await _play_one(story, stage, process)
+                printer.ending(outcome, stage, process)
+                outcomes.append(outcome)
+            return outcomes
+
+
+@contextlib.asynccontextmanager
+async def _local_world(
+    folder: Path,
+) -> AsyncGenerator[tuple[LocalSlack, LocalClaude, BotProcess, Settings]]:
+    """Both services, and the bot's process, which is not started yet and is gone at the end."""
+    async with LocalSlack(manifest=MANIFEST) as slack, LocalClaude() as claude:
+        environment = {
+            "SLACK_BOT_TOKEN": slack.bot_token,
+            "SLACK_APP_TOKEN": slack.app_token,
+            "SLACK_API_URL": slack.api_url,
+            "ANTHROPIC_API_KEY": "sk-ant-local-stand-in",
+            "ANTHROPIC_BASE_URL": claude.base_url,
+            "CASETHREAD_STORE_URL": f"sqlite:///{folder / 'cases.db'}",
+            "CASETHREAD_CASE_CHANNELS": SUPPORT_CASES,
+            "CASETHREAD_APPROVALS_CHANNEL": APPROVALS,
+            "CASETHREAD_APPROVERS": LEADS,
+        }
+        process = BotProcess(environment, folder)
+        try:
+            yield slack, claude, process, load_settings(env=environment, env_file=None)
+            await process.stop()
+        finally:
+            await process.kill()
+
+
+async def _play_one(story: Story, stage: Stage, process: BotProcess) -> Outcome:
+    claude = stage.claude
+    for match, script in story.scripts.items():
+        claude.script(match, script)
+    seen = _Seen(stage)
+    began = time.monotonic()
+    failures: list[str] = []
+    try:
+        if process.exit_code is not None or not process.started:
+            await stage.start_bot()
+        await story.act(stage)
+        failures += await _not_as_expected(story, stage)
+    except (UnmetError, LookupError, PermissionError, ConfigurationError, StoreError) as error:
+        failures.append(str(error))
+    finally:
+        claude.faults.clear()
+    return Outcome(
+        story=story,
+        failures=(*seen.refusals(stage), *failures),
+        seconds=time.monotonic() - began,
+        runs=await stage.runs(),
+        account=claude.account(story.match),
+    )
+
+
+async def _not_as_expected(story: Story, stage: Stage) -> list[str]:
+    """What is different from `story.expected`, in words."""
+    expected, runs = story.expected, await stage.runs()
+    found: list[str] = []
+
+    def compare(what: str, wanted: object, seen: object) -> None:
+        if wanted != seen:
+            found.append(f"expected {what}: {wanted}, saw: {seen}")
+
+    compare(
+        "runs that ended as", [str(s) for s in expected.statuses], [str(r.status) for r, _ in runs]
+    )
+    compare("model calls", list(expected.model_calls), [run.steps for run, _ in runs])
+    compare("traced model calls", list(expected.model_calls), [_traced(trace) for _, trace in runs])
+    compare("refunds", list(expected.refunds), await _refunds(story, stage, runs))
+    for words, times in expected.posts.items():
+        posts = sum(words in each.text for each in stage.own_posts)
+        compare(f"posts with “{words}”", times, posts)
+    return found
+
+
+async def _refunds(
+    story: Story, stage: Stage, runs: Sequence[tuple[Run, Sequence[Json]]]
+) -> list[Refund]:
+    own = {run.run_id for run, _ in runs}
+    return [
+        Refund(order_id=row.order_id, status=row.status.value, amount_paise=row.amount_paise)
+        for order_id in story.expected.orders
+        for row in await agents_refunds(stage.settings, order_id)
+        if row.run_id in own
+    ]
+
+
+def _traced(trace: Sequence[Json]) -> int:
+    return sum(entry["kind"] == "step" for entry in trace)
+
+
+class _Seen:
+    """What the two services had refused before a story began."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._calls = len(stage.slack.calls)
+        self._requests = len(stage.claude.requests)
+
+    def refusals(self, stage: Stage) -> list[str]:
+        """What they refused since, in words; takes errors of scripts out of the stand-in."""
+        slack, claude = stage.slack, stage.claude
+        calls = slack.calls[self._calls :]
+        requests = claude.requests[self._requests :]
+        found = [f"a scripted turn failed: {error}" for error in claude.script_errors]
+        claude.script_errors.clear()
+        found += [
+            f"Slack refused {call.method}: {call.error} {'; '.join(call.details)}".rstrip()
+            for call in slack.refused
+            if call in calls
+        ]
+        found += [f"Claude refused: {each.error}" for each in claude.refused if each in requests]
+        found += ["a model call had no script" for each in claude.unscripted if each in requests]
+        return found

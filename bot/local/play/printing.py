@@ -1,0 +1,112 @@
+"""What a person sees while cases are played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+from rich.theme import Theme
+
+from agent.run import Json, Run
+from bot.local.claude import Account
+from bot.local.play.process import BotProcess
+from bot.local.play.stage import Stage
+from bot.local.play.story import Story
+from bot.tables import STATUS_STYLES, trace_table
+
+THEME = Theme({"good": "bold green", "bad": "bold red", "happening": "cyan"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How one story went. No failures: as it should."""
+
+    story: Story
+    failures: tuple[str, ...]
+    seconds: float
+    runs: Sequence[tuple[Run, Sequence[Json]]]
+    account: Account
+    """The model calls by the stand-in's own count."""
+
+    @property
+    def ok(self) -> bool:
+        return not self.failures
+
+
+class Printer:
+    """`console` may be a terminal or a pipe; what people wrote is printed literally."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        console.push_theme(THEME)
+
+    def heading(self, story: Story, number: int, total: int) -> None:
+        title = Text.assemble((f"{story.name}", "bold"), f"  {story.summary}  ({number}/{total})")
+        self._console.print()
+        self._console.print(Rule(title, align="left", style="dim"))
+
+    def happening(self, markup: str) -> None:
+        """One line while it happens."""
+        self._console.print(f"  [happening]›[/] {markup}", soft_wrap=True)
+
+    def ending(self, outcome: Outcome, stage: Stage, process: BotProcess) -> None:
+        """The thread, the card, the trace; what went wrong, with the end of the bot's log."""
+        if picture := stage.picture():
+            self._literal(picture)
+        if card := stage.card_message:
+            self._literal(stage.slack.render(card))
+        names = {user.id: user.real_name for user in stage.slack.workspace.users.values()}
+        for run, entries in outcome.runs:
+            table = trace_table(run, entries, names=names, brief=True)
+            self._console.print(Padding(table, (1, 0, 0, 2)))
+        for failure in outcome.failures:
+            self._console.print(f"  [bad]✗[/] {escape(failure)}", soft_wrap=True)
+        if not outcome.ok:
+            self._literal(f"The end of the bot's log:\n{process.log_tail()}")
+
+    def summary(self, outcomes: Sequence[Outcome]) -> None:
+        """One row a case."""
+        table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False)
+        table.add_column("")
+        table.add_column("case", no_wrap=True)
+        table.add_column("ended", no_wrap=True)
+        for name in ("calls", "cost", "uncached", "seconds"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("what it shows", overflow="fold")
+        for outcome in outcomes:
+            account = outcome.account
+            table.add_row(
+                "[good]✓[/]" if outcome.ok else "[bad]✗[/]",
+                outcome.story.name,
+                _ended(outcome.runs),
+                str(account.calls),
+                f"${account.cost_usd:.4f}",
+                f"${account.uncached_cost_usd:.4f}",
+                f"{outcome.seconds:.1f}",
+                outcome.story.summary,
+            )
+        self._console.print()
+        self._console.print(Rule(Text("All cases", style="bold"), align="left", style="dim"))
+        self._console.print(table)
+        failed = [outcome.story.name for outcome in outcomes if not outcome.ok]
+        if failed:
+            self._console.print(f"\n[bad]Not as it should be: {', '.join(failed)}[/]")
+
+    def interrupted(self) -> None:
+        self._console.print("\nInterrupted; the bot is stopped.")
+
+    def _literal(self, text: str) -> None:
+        self._console.print()
+        indented = "\n".join(f"  {line}".rstrip() for line in text.splitlines())
+        self._console.print(Text(indented), soft_wrap=True)
+
+
+def _ended(runs: Sequence[tuple[Run, Sequence[Json]]]) -> Text:
+    parts = [Text(run.status, style=STATUS_STYLES[run.status]) for run, _ in runs]
+    return Text(", ").join(parts) if parts else Text("no run", style="bad")
