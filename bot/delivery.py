@@ -222,9 +222,7 @@ class Delivery:
         foreign = entry.token < memory.known_from and message_id not in memory.looked
         if unsure_at is None and not foreign:
             return None
-        not_before = CALL_TIMEOUT_SECONDS + max(
-            memory.since if foreign else 0.0, unsure_at or 0.0
-        )
+        not_before = CALL_TIMEOUT_SECONDS + max(memory.since if foreign else 0.0, unsure_at or 0.0)
         if self.now() < not_before:
             raise TryLater(f"{message_id} may be on its way", at=not_before)
         if spot == self._in_thread:

@@ -45,6 +45,7 @@ def photos(message: SlackMessage) -> tuple[Photo, ...]:
             file_id=file.id,
             url=file.url_private_download or file.url_private,
             name=file.name or "photo",
+            link=file.permalink,
         )
         for file in message.files
         if _is_photo(file)

@@ -39,6 +39,7 @@ class SlackFile(_Payload):
     mimetype: str = ""
     url_private: str = ""
     url_private_download: str = ""
+    permalink: str = ""
     mode: str = ""
 
 

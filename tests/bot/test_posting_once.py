@@ -226,6 +226,7 @@ async def test_the_parts_of_a_long_reply_that_are_out_stay_out_while_the_rest_wa
     assert await owner.drain_when_told() is not None
     assert await owner.drain_when_told() is None
     assert bench.ids() == ["p1", "p1#2", "p1#3", "p1#4"]
+    assert sends(bench) == 5
 
 
 async def test_a_change_whose_answer_was_lost_is_simply_repeated(bench: Bench):
@@ -282,9 +283,13 @@ async def test_a_card_of_another_case_with_the_same_post_id_is_not_taken_for_thi
     assert len(bench.at_root("approvals")) == 2
 
 
-async def test_a_stray_of_a_former_owner_is_swept_from_the_channels_root(bench: Bench):
+@pytest.mark.parametrize("has_replies", [True, False])
+async def test_a_stray_of_a_former_owner_is_swept_from_the_channels_root(
+    bench: Bench, has_replies: bool
+):
     former, new = bench.owner(), bench.owner()
-    await bench.slack.person("Meena").reply(bench.root, "me too")
+    if has_replies:
+        await bench.slack.person("Meena").reply(bench.root, "me too")
     await bench.slack.person("Ravi").delete(bench.root)
     bench.slack.faults.drop_answer("chat.postMessage")
     await former.say(samples.QUESTION)

@@ -19,12 +19,14 @@ from PIL import Image as Pictures
 from agent.ports import CaseStore, RunLine
 from agent.refunds.ports import Refund
 from agent.run import Json, Run
-from bot.app import Bot, running_bot
+from bot.app import Bot, read_records, running_bot, sample_shop_url
 from bot.local.claude import LocalClaude
 from bot.local.slack import LocalSlack, Message, Person, Upload
 from bot.local.slack.render import render_message
 from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
+from bot.local.play.process import BotProcess
 from bot.settings import Settings, load_settings
+from storage.shop import Shop, open_shop
 
 MANIFEST = Path(__file__).parents[2] / "manifest.yml"
 LOOK_SECONDS = 0.05
@@ -58,6 +60,14 @@ def photo() -> Upload:
     return Upload(name="speaker.png", content=content.getvalue())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """What a bot left behind."""
+
+    store: CaseStore
+    shop: Shop
+
+
 @dataclass(kw_only=True)
 class Stage:
     """The two services, the people, and the bot while it is on."""
@@ -68,6 +78,7 @@ class Stage:
     folder: Path
     overrides: dict[str, str] = field(default_factory=dict[str, str])
     bot: Bot | None = None
+    seen: Records | None = None
 
     # People
 
@@ -121,10 +132,39 @@ class Stage:
             yield bot
         self.bot = None
 
+    @asynccontextmanager
+    async def process(self, **overrides: str) -> AsyncGenerator[BotProcess]:
+        """The bot in a process of its own, which can be killed; look at it with `records`."""
+        self.overrides |= overrides
+        process = BotProcess(self.environment, self.folder)
+        await process.start()
+        try:
+            yield process
+        finally:
+            await process.kill()
+
+    @asynccontextmanager
+    async def records(self) -> AsyncGenerator[None]:
+        """Look at the store and shop of a bot that is no more, or runs in its own process."""
+        settings = self.settings()
+        shop = open_shop(sample_shop_url(settings), now=self.clock)
+        self.seen = Records(store=read_records(settings), shop=shop)
+        try:
+            yield
+        finally:
+            await self.seen.store.close()
+            await shop.close()
+            self.seen = None
+
     @property
     def store(self) -> CaseStore:
-        assert self.bot is not None
-        return self.bot.store
+        return self._looked_at.store
+
+    @property
+    def _looked_at(self) -> Bot | Records:
+        found = self.bot or self.seen
+        assert found is not None, "neither a bot here nor records are open"
+        return found
 
     # Acting
 
@@ -222,8 +262,7 @@ class Stage:
 
     async def refunds(self, order_id: str) -> list[Refund]:
         """The order's refund rows that an agent made, oldest first."""
-        assert self.bot is not None
-        rows = await self.bot.shop.ledger.history(order_id)
+        rows = await self._looked_at.shop.ledger.history(order_id)
         return [row for row in rows if row.run_id is not None]
 
     def said(self, match: str = "") -> list[Json]:

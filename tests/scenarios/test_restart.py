@@ -1,0 +1,94 @@
+"""The bot is killed with -9, and nothing is lost and nothing happens twice."""
+
+from __future__ import annotations
+
+from bot.local.claude import call, say
+from tests.scenarios.stage import Stage, photo
+from tests.scenarios.test_refund import QUESTION, REPLY, WORDS, propose, whole_job
+
+
+async def assert_one_payment_and_one_reply(stage: Stage, *posts: str) -> None:
+    """The seed case ended as if nothing had happened: each of these posts is there once."""
+    [root] = [each for each in stage.slack.messages("support-cases") if not each.thread_ts]
+    shown = [stage.look(each) for each in stage.posts(root)]
+    assert [sum(text in each for each in shown) for text in posts] == [1] * len(posts)
+    async with stage.records():
+        [refund] = await stage.refunds("4471")
+        assert (refund.status, refund.amount_paise) == ("paid", 249900)
+        assert (await stage.run()).status == "done"
+        assert len(await stage.runs()) == 1
+
+
+async def test_a_restart_in_each_pause_changes_nothing(stage: Stage) -> None:
+    whole_job(stage)
+    async with stage.process() as bot:
+        root = await stage.open(WORDS)
+        await stage.shown(root, QUESTION)
+        await bot.kill()
+        await stage.ravi.reply(root, "Here is the photo.", files=[photo()])
+        await bot.start()
+        card = await stage.card("₹2,499.00")
+        await stage.status(root, "lock")
+        await bot.kill()
+        await bot.start()
+        await stage.until(lambda: stage.slack.sockets.connected)
+        await stage.decide(stage.priya, "Approve", card)
+        await stage.status(root, "white_check_mark")
+    await assert_one_payment_and_one_reply(stage, QUESTION, "approved by", REPLY)
+    answered = [each for each in stage.claude.requests if each.outcome == "answered"]
+    assert len(answered) == 5
+
+
+async def test_a_kill_while_the_model_thinks_asks_it_again(stage: Stage) -> None:
+    stage.claude.script("speaker", [call("ask_customer", question=QUESTION), say("Thanks.")])
+    async with stage.process() as bot:
+        stage.claude.faults.hold()
+        root = await stage.open(WORDS)
+        await stage.claude.arrived(1)
+        await bot.kill()
+        stage.claude.faults.release()
+        await bot.start()
+        await stage.shown(root, QUESTION)
+        stage.claude.faults.hold()
+        await stage.ravi.reply(root, "Here.")
+        await stage.claude.arrived(3)
+        await bot.kill()
+        stage.claude.faults.release()
+        await bot.start()
+        await stage.shown(root, "Thanks.")
+        await stage.status(root, "white_check_mark")
+    assert sum(QUESTION in stage.look(each) for each in stage.posts(root)) == 1
+    async with stage.records():
+        assert (await stage.run()).steps == 2
+
+
+async def test_a_click_while_the_bot_is_down_shows_an_error_and_counts_when_repeated(
+    stage: Stage,
+) -> None:
+    stage.claude.script("speaker", [propose(), say(REPLY)])
+    async with stage.process() as bot:
+        root = await stage.open(WORDS)
+        card = await stage.card()
+        await stage.status(root, "lock")
+        await bot.kill()
+        lost = await stage.priya.click(card, "Approve")
+        assert not lost.acked
+        await bot.start()
+        await stage.until(lambda: stage.slack.sockets.connected)
+        await stage.decide(stage.priya, "Approve", card)
+        await stage.status(root, "white_check_mark")
+    await assert_one_payment_and_one_reply(stage, "approved by", REPLY)
+
+
+async def test_a_kill_right_after_the_click_still_pays_once(stage: Stage) -> None:
+    stage.claude.script("speaker", [propose(), say(REPLY)])
+    async with stage.process() as bot:
+        root = await stage.open(WORDS)
+        card = await stage.card()
+        await stage.status(root, "lock")
+        assert (await stage.priya.click(card, "Approve")).acked
+        await bot.kill()
+        await bot.start()
+        await stage.status(root, "white_check_mark", timeout=20)
+    await assert_one_payment_and_one_reply(stage, "approved by", REPLY)
+    assert stage.buttons(card) == []
