@@ -27,12 +27,13 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
 
     What has a result is never run again. Returns early when an event has to be looked at first.
     """
+    c.update(nudges=0)
     await _answer_reads(h, c)
     for call in c.open_calls():
         if not await _may_start(h, c, call):
             return
         called = await _timed_call(h, c, call)
-        if called.pause is not None and not _answered_already(c, call):
+        if called.pause is not None and not _answered_already(c, call, called.pause):
             await _pause(h, c, call, called.pause)
             return
         if called.later is not None:
@@ -52,19 +53,25 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
 
 def reject_calls(c: Claimed, text: str) -> list[Json]:
     """An error result for each call of the last turn: none of them is executed."""
-    last = c.messages[-1]
-    return [tool_result(call["id"], text, is_error=True) for call in calls_of(last)]
+    calls = calls_of(c.messages[-1])
+    for call in calls:
+        c.note("result", call_id=call["id"], tool=call["name"], is_error=True)
+    return [tool_result(call["id"], text, is_error=True) for call in calls]
 
 
 async def _answer_reads(h: Harness, c: Claimed) -> None:
-    """Run the calls that change nothing side by side; their results are kept before any effect."""
+    """Run the calls that change nothing side by side; their results are kept before any effect.
+
+    One that needs a person or time after all is left open, for its turn among the others.
+    """
     reads = [call for call in c.open_calls() if _kind(h, call) == "reads"]
     if not reads:
         return
     started = time.monotonic()
     done = await asyncio.gather(*(_call(h, c, call) for call in reads))
     for call, called in zip(reads, done, strict=True):
-        await _take_result(h, c, call, called)
+        if called.text is not None and called.hand_off is None:
+            await _take_result(h, c, call, called)
     _worked(c, time.monotonic() - started)
     if c.open_calls():
         await c.save()
@@ -118,7 +125,6 @@ async def _take_result(h: Harness, c: Claimed, call: Json, called: Called) -> No
     c.note("result", call_id=call["id"], tool=call["name"], is_error=called.is_error)
     run = c.running
     c.update(
-        nudges=0,
         crashed=run.crashed or called.crashed,
         retry_at=None,
         later_since=None,
@@ -135,10 +141,10 @@ async def _take_result(h: Harness, c: Claimed, call: Json, called: Called) -> No
             c.update(decided=replace(decided, card=shown))
 
 
-def _answered_already(c: Claimed, call: Json) -> bool:
+def _answered_already(c: Claimed, call: Json, pause: Pause) -> bool:
     """A question that the customer's words answer before it is asked is not asked."""
     run = c.running
-    if call["name"] != "ask_customer" or not run.heard:
+    if pause.question is None or not run.heard:
         return False
     c.answer(call["id"], reply_content(run.heard, before_the_question=True))
     c.note("result", call_id=call["id"], tool=call["name"], is_error=False)

@@ -87,6 +87,11 @@ class Claimed:
             return False
         return any(call["id"] == run.started for call in self.open_calls())
 
+    @property
+    def unsaved(self) -> bool:
+        """Something was applied, appended, traced or posted since the last save."""
+        return any(self._sizes())
+
     # Changing ------------------------------------------------------------------------------
 
     def open(self, case: Case) -> None:
@@ -232,6 +237,8 @@ class Claimed:
 
     def _status_line(self, run: Run | None) -> StatusLine | None:
         case = self.case
+        if case.closed == "deleted":
+            return None
         if case.closed:
             return StatusLine(
                 customer_id="",

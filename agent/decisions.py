@@ -13,6 +13,9 @@ from agent.harness import Harness, request_of
 from agent.run import Pending, Status
 from agent.text import cut
 
+# What a lead decided; the others close a card on behalf of an event or a timer.
+_DECIDED = ("approved", "declined", "refused")
+
 
 class _Private(Protocol):
     """An answer to one click: its text, and whom it names."""
@@ -21,12 +24,15 @@ class _Private(Protocol):
 
 
 async def settle_decided(h: Harness, c: Claimed) -> bool:
-    """A row that is no longer waiting comes before any other event."""
+    """A row that a lead decided comes before any other event.
+
+    One that was closed without being saved here waits for what closed it: that comes again.
+    """
     run = c.run
     if run is None or run.status is not Status.WAITING_APPROVAL or run.pending is None:
         return False
     card = await h.approvals().current(request_of(run, run.pending))
-    if card.outcome is None:
+    if card.outcome is None or card.outcome.verdict not in _DECIDED:
         return False
     settle(c, run.pending, card)
     return True
@@ -62,7 +68,7 @@ async def decide(h: Harness, c: Claimed, event: Event, fact: Decided) -> None:
     run = c.run
     pending = run.pending if run is not None else None
     if run is None or pending is None or pending.card is None or pending.card.key != fact.key:
-        _answer_late(c, fact, private)
+        _answer_late(c, event, fact, private)
         return
     if (fact.version, fact.digest) != (pending.card.version, pending.card.digest):
         private("This card has changed since you looked. Look at it again and decide there.")
@@ -102,8 +108,9 @@ def _answer_decision(c: Claimed, pending: Pending, answer: Answer, private: _Pri
             c.update(pending=replace(pending, card=shown))
             c.note("decision", verdict="first_of_two", by=shown.approved_by[-1], key=shown.key)
         case "already_decided" if outcome is not None:
-            private(f"This was already {outcome.verdict} by {{person}}.", outcome.by or "")
-            settle(c, pending, answer.card)
+            _tell_closed(answer.card, private)
+            if outcome.verdict in _DECIDED:
+                settle(c, pending, answer.card)
         case "already_approved":
             private("Your approval is kept. A second lead has to approve as well.")
         case "not_smaller":
@@ -112,14 +119,20 @@ def _answer_decision(c: Claimed, pending: Pending, answer: Answer, private: _Pri
             private("This card has changed since you looked. Look at it again and decide there.")
 
 
-def _answer_late(c: Claimed, fact: Decided, private: _Private) -> None:
+def _answer_late(c: Claimed, event: Event, fact: Decided, private: _Private) -> None:
     """A click on a card that is not open any more, or that this case never had."""
     decided = c.run.decided if c.run is not None else None
-    if decided is None or decided.card is None or decided.card.key != fact.key:
-        private("This request is closed; nothing was decided by your click.")
-        return
-    outcome = decided.card.outcome
+    card = decided.card if decided is not None else None
+    if card is None or card.key != fact.key:
+        _tell_closed(None, private)
+    elif card.outcome is None or (card.outcome.by, card.outcome.at) != (fact.by, float(event.ts)):
+        # Else it is the deciding click itself, whose row was written and whose save was not.
+        _tell_closed(card, private)
+
+
+def _tell_closed(card: Card | None, private: _Private) -> None:
+    outcome = card.outcome if card is not None else None
     if outcome is None or outcome.by is None:
         private("This request is closed; nothing was decided by your click.")
-        return
-    private(f"This was already {outcome.verdict} by {{person}}.", outcome.by)
+    else:
+        private(f"This was already {outcome.verdict} by {{person}}.", outcome.by)

@@ -45,9 +45,6 @@ async def start_run(
     said = "\n".join(each.text for each in words)
     now = h.now()
     await h.store.freeze(h.agent.digest, h.agent.frozen)
-    if c.run is not None:
-        # A save holds one run: the last one's end goes first.
-        await c.save()
     c.start(
         Run(
             run_id=_run_id(case.case_id, len(case.run_ids) + 1),
@@ -102,6 +99,7 @@ async def hand_off(
     if reply is not None:
         c.say(Reply(text=reply, run_id=run.run_id))
         remember(c, Entry(who="reply", text=reply))
+        text = "\n\n".join(run.receipts)
     elif to_customer:
         text = "\n\n".join([*run.receipts, COLLEAGUE])
         remember(c, Entry(who="reply", text=text))

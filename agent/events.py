@@ -56,6 +56,12 @@ async def apply(h: Harness, c: Claimed) -> None:
         stored = await c.inbox()
     changed = await settle_decided(h, c)
     for event, ids in _edits_folded_in(stored):
+        if c.carrying_out:
+            # What a lead approved is paid before anything else is looked at, a take-over too.
+            break
+        if c.unsaved and c.run is not None and c.run.status in FINAL:
+            # A save holds one run, and this event may start another: the last one's end goes first.
+            await c.save()
         await _apply_one(h, c, event)
         c.done_with(*ids)
         changed = True
@@ -71,7 +77,7 @@ async def _apply_one(h: Harness, c: Claimed, event: Event) -> None:
         case Message() as fact:
             await _message(h, c, event, fact)
         case Edited() as fact:
-            _edited(c, fact)
+            await _edited(h, c, fact)
         case Deleted() as fact:
             await _deleted(h, c, fact)
         case CustomerChosen() as fact:
@@ -100,7 +106,7 @@ async def _message(h: Harness, c: Claimed, event: Event, fact: Message) -> None:
     if case.closed:
         return
     words = await _words(h, c, fact)
-    if fact.text.lstrip().startswith(NOTE_MARK):
+    if _is_note(words.text):
         c.amend(notes=(*case.notes, words)[-_KEPT_NOTES:])
         return
     if c.run is None or case.customer_id is None:
@@ -127,7 +133,20 @@ async def _message(h: Harness, c: Claimed, event: Event, fact: Message) -> None:
         unseen = asked is None or event.ts < asked.message_id
         _answer(c, run.pending, words, before_the_question=unseen)
         return
-    c.update(heard=(*run.heard, words))
+    await _hear(h, c, (*run.heard, words))
+
+
+def _is_note(text: str) -> bool:
+    return text.startswith(NOTE_MARK)
+
+
+async def _hear(h: Harness, c: Claimed, heard: tuple[Words, ...]) -> None:
+    """Words for the model's next message; while a lead is asked, a new version of the card shows
+    them."""
+    run = c.running
+    if heard == run.heard:
+        return
+    c.update(heard=heard)
     if run.status is Status.WAITING_APPROVAL and run.pending is not None:
         await _show_anew(h, c, run.pending)
 
@@ -145,7 +164,7 @@ def _answer(c: Claimed, pending: Pending, words: Words, *, before_the_question: 
 
 
 async def _show_anew(h: Harness, c: Claimed, pending: Pending) -> None:
-    """The customer wrote while a lead is asked: a new version of the card says so."""
+    """What the customer wrote changed while a lead is asked: a new version of the card says so."""
     card = await h.approvals().show_anew(request_of(c.running, pending))
     shown = show_card(c, pending, card)
     c.update(pending=replace(pending, card=shown))
@@ -188,8 +207,11 @@ def _edits_folded_in(stored: Iterable[StoredEvent]) -> list[tuple[Event, tuple[s
     return events
 
 
-def _edited(c: Claimed, fact: Edited) -> None:
+async def _edited(h: Harness, c: Claimed, fact: Edited) -> None:
     text = plain_words(fact.text)
+
+    def others(words: tuple[Words, ...]) -> tuple[Words, ...]:
+        return tuple(each for each in words if each.message_id != fact.message_id)
 
     def changed(words: tuple[Words, ...]) -> tuple[Words, ...]:
         return tuple(
@@ -198,24 +220,33 @@ def _edited(c: Claimed, fact: Edited) -> None:
         )
 
     case, run = c.case, c.run
+    if _is_note(text):
+        # Somebody forgot the mark: what the model hasn't read yet, it won't.
+        note = Words(message_id=fact.message_id, author="", text=text)
+        c.amend(words=others(case.words), notes=(*others(case.notes), note)[-_KEPT_NOTES:])
+        if run is not None:
+            await _hear(h, c, others(run.heard))
+        return
     c.amend(words=changed(case.words), notes=changed(case.notes))
     if run is None or run.status in FINAL:
         return
-    if any(each.message_id == fact.message_id for each in run.heard):
-        c.update(heard=changed(run.heard))
+    unread = [each for each in run.heard if each.message_id == fact.message_id]
+    # A correction that waits to be read has no author: a newer one takes its place.
+    if unread and unread[0].author:
+        await _hear(h, c, changed(run.heard))
     elif not any(each.message_id == fact.message_id for each in case.notes):
         correction = f"(a correction of an earlier message) {text}"
         words = Words(message_id=fact.message_id, author="", text=correction)
-        c.update(heard=(*run.heard, words))
+        await _hear(h, c, (*others(run.heard), words))
 
 
 async def _deleted(h: Harness, c: Claimed, fact: Deleted) -> None:
     if not fact.first:
         kept = tuple(each for each in c.case.words if each.message_id != fact.message_id)
         c.amend(words=kept)
-        if c.run is not None:
+        if c.run is not None and c.run.status not in FINAL:
             heard = tuple(x for x in c.run.heard if x.message_id != fact.message_id)
-            c.update(heard=heard)
+            await _hear(h, c, heard)
         return
     if c.run is not None:
         reason = "The thread's first message was deleted."

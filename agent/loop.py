@@ -129,7 +129,7 @@ async def _take(h: Harness, c: Claimed, turn: Turn) -> None:
         retry_at=None,
     )
     c.record(trace.step_entry(c.running, turn, cost, at=h.now()))
-    problem = unsendable(turn.content)
+    problem = unsendable(turn.content, c.messages)
     if turn.stop_reason == "refusal":
         details: Json = turn.message.get("stop_details") or {}
         await hand_off(h, c, f"Claude refused to answer: {details.get('category') or 'no reason'}.")

@@ -7,12 +7,16 @@ Images are kept beside the record: in a stored message an image block's source i
 from __future__ import annotations
 
 import base64
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from agent.case import Image, Words
 from agent.run import Json
 from agent.text import harness_line
+
+_SENDABLE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def user(*blocks: Json) -> Json:
@@ -94,11 +98,21 @@ def earlier_results(messages: Sequence[Json]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def unsendable(content: Any) -> str | None:
-    """Why the API would refuse to take this turn back, in words for the trace; None if it won't."""
+def blocks_of(content: Any) -> list[Json]:
+    """The blocks of a turn's content, whatever it is; what is no block is left out."""
+    if not isinstance(content, list):
+        return []
+    return [cast("Json", each) for each in cast("list[Any]", content) if isinstance(each, dict)]
+
+
+def unsendable(content: Any, messages: Iterable[Json]) -> str | None:
+    """Why the API would refuse to take this turn back behind these messages, in words for the
+    trace; None if it won't."""
     if not isinstance(content, list) or not content:
         return "no content"
-    seen: set[str] = set()
+    if not _is_utf8(content):
+        return "text that UTF-8 can't hold"
+    seen = {call["id"] for message in messages for call in calls_of(message)}
     for block in cast("list[Any]", content):
         if not isinstance(block, dict) or "type" not in block:
             return "a block without a type"
@@ -108,12 +122,22 @@ def unsendable(content: Any) -> str | None:
         if each["type"] == "tool_use":
             if not isinstance(each.get("input"), dict):
                 return "a call whose input is no object"
-            if not isinstance(each.get("id"), str) or not isinstance(each.get("name"), str):
-                return "a call without id or name"
+            for name in ("id", "name"):
+                if not _SENDABLE_NAME.fullmatch(str(each.get(name, ""))):
+                    return f"a call without a proper {name}"
             if each["id"] in seen:
                 return "two calls with one id"
             seen.add(each["id"])
     return None
+
+
+def _is_utf8(content: Any) -> bool:
+    """False with a lone surrogate somewhere: JSON's escapes can write one, UTF-8 can't."""
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def stored_images(messages: Iterable[Json]) -> Iterator[str]:

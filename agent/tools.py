@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from agent.approval import Card
 from agent.errors import ToolError
 from agent.run import Json
+from agent.text import plain_words
 
 log = logging.getLogger(__name__)
 
@@ -258,12 +259,15 @@ async def call_tool(tools: Mapping[str, Tool], name: str, context: Context, give
         known = ", ".join(sorted(tools))
         return Called(text=f"There is no tool {name!r}. Use one of: {known}.", is_error=True)
     try:
-        returned = await wanted(context, given)
+        return _called(await wanted(context, given))
     except ToolError as error:
-        return Called(text=str(error), is_error=True)
+        return Called(text=_result_text(str(error)), is_error=True)
     except Exception:
         log.exception("tool %s failed in run %s, call %s", name, context.run_id, context.call_id)
         return Called(text=UNAVAILABLE, is_error=True, crashed=True)
+
+
+def _called(returned: ToolReturn) -> Called:
     match returned:
         case Pause():
             return Called(pause=returned)
@@ -282,8 +286,11 @@ async def call_tool(tools: Mapping[str, Tool], name: str, context: Context, give
 
 
 def _result_text(content: str | Json | list[Any]) -> str:
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    if not text.strip():
+    """As the model reads it: whoever wrote what a tool found can't write our mark either."""
+    text = plain_words(
+        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    )
+    if not text:
         return "There is no result."
     if len(text) <= MAX_RESULT_CHARACTERS:
         return text

@@ -11,21 +11,19 @@ import json
 import logging
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, cast
 
 from agent.claude import Failure, Turn
+from agent.messages import blocks_of
 from agent.run import Json, Run
 
 log = logging.getLogger("casethread.trace")
 
 # What people wrote and what tools were given goes to the log only at debug level.
-_PRIVATE = ("input", "text", "note", "reason", "question")
+_PRIVATE = ("input", "text", "note", "reason", "question", "title", "content")
 
 
 def step_entry(run: Run, turn: Turn, cost: Decimal, *, at: float) -> Json:
     """One model call; `run` already counts it."""
-    content: Any = turn.content if isinstance(turn.content, list) else []
-    blocks = [cast("Json", block) for block in cast("list[Any]", content) if type(block) is dict]
     usage = turn.usage
     return {
         "kind": "step",
@@ -34,7 +32,7 @@ def step_entry(run: Run, turn: Turn, cost: Decimal, *, at: float) -> Json:
         "stop_reason": turn.stop_reason,
         "calls": [
             {"id": block.get("id"), "tool": block.get("name"), "input": block.get("input")}
-            for block in blocks
+            for block in blocks_of(turn.content)
             if block.get("type") == "tool_use"
         ],
         "input_tokens": usage.uncached,

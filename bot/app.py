@@ -144,7 +144,7 @@ async def running_bot(
         audience = Audience(
             approvals_channel=settings.approvals_channel,
             handoff_mention=settings.handoff_mention,
-            anybody_may_approve=bool(settings.approvers),
+            approvers=settings.approvers,
         )
         workers = Workers(
             harness=harness,

@@ -39,7 +39,6 @@ NO_RUNS = (
     " `casethread play` shows how that goes."
 )
 NO_RUNS_WITH_STATUS = "No run is {status}. `casethread runs` lists them all."
-_PIPED_WIDTH = 140
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -63,9 +62,7 @@ def start() -> None:
     click.echo(LOCAL_WORKSPACE)
     if settings.anthropic_api_key is not None:
         click.echo("ANTHROPIC_API_KEY is set but not used: the cases are played with the stand-in.")
-    code = _play(())
-    click.echo(f"\n{WHAT_NEXT}")
-    sys.exit(code)
+    sys.exit(_play(()))
 
 
 @main.command()
@@ -141,7 +138,10 @@ def _play(cases: tuple[str, ...]) -> int:
     if unknown:
         raise click.UsageError(f"There is no case {unknown[0]!r}. The cases: {', '.join(known)}.")
     chosen = [known[name] for name in dict.fromkeys(cases)] or list(STORIES)
-    return play_cases(chosen, _console())
+    code = play_cases(chosen, _console(piped_width=110))
+    if code == 0:
+        click.echo(f"\n{WHAT_NEXT}")
+    return code
 
 
 async def _runs(settings: Settings, status: Status | None, *, as_json: bool) -> None:
@@ -187,9 +187,9 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _console() -> Console:
-    """On a pipe wide enough for every column."""
-    width = None if sys.stdout.isatty() else _PIPED_WIDTH
+def _console(*, piped_width: int = 200) -> Console:
+    """On a pipe wide enough that nothing is cut or wrapped that could stand in a line."""
+    width = None if sys.stdout.isatty() else piped_width
     return Console(file=sys.stdout, width=width, highlight=False)
 
 

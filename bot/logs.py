@@ -20,7 +20,7 @@ CHATTY: Final = (
     "slack_bolt",
     "slack_sdk",
 )
-"""Third parties whose debug and info lines say nothing about cases."""
+"""Third parties whose info lines say nothing about cases; they are left out at `info`."""
 
 # A trace line is a JSON object already; its fields become the line's own.
 _TRACE: Final = "casethread.trace"
@@ -39,8 +39,7 @@ def set_up_logging(level: Level, stream: TextIO) -> None:
     handler.setFormatter(_Redacted(_for_people() if stream.isatty() else _for_machines()))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in CHATTY:
-        least = logging.DEBUG if level == "debug" else logging.WARNING
-        logging.getLogger(name).setLevel(max(least, logging.getLevelName(level.upper())))
+        logging.getLogger(name).setLevel("WARNING" if level == "info" else level.upper())
 
 
 def redacted(text: str) -> str:

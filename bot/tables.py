@@ -6,9 +6,9 @@ Whatever people or the model wrote is shown literally, control characters made v
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import cast
 
 from rich.table import Table
 from rich.text import Text
@@ -26,9 +26,12 @@ STATUS_STYLES = {
     Status.HANDED_OFF: "magenta",
 }
 
-_INPUT_LIMIT = 160
-_WORDS_LIMIT = 200
-_MOST_EXTRA_FACTS = 6
+_INPUT_LIMIT = 500
+_BRIEF_LIMIT = 80
+_WORDS_LIMIT = 300
+_ALWAYS = ("kind", "at")
+# A step's call just above has the words already.
+_TOLD_BY_THE_CALL = ("pause", "end")
 
 
 def run_json(line: RunLine) -> Json:
@@ -50,8 +53,10 @@ def run_json(line: RunLine) -> Json:
 def run_table(lines: Sequence[RunLine]) -> Table:
     """One row a run, in the order given."""
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("run_id", "case", "customer_id", "agent", "status"):
-        table.add_column(name, no_wrap=True)
+    table.add_column("run_id", no_wrap=True)
+    for name in ("case", "customer_id", "agent"):
+        table.add_column(name, overflow="fold")
+    table.add_column("status", no_wrap=True)
     table.add_column("steps", justify="right")
     table.add_column("cost_usd", justify="right")
     table.add_column("opened_at", no_wrap=True)
@@ -118,7 +123,7 @@ def trace_table(
     if not brief:
         table.add_column("time", no_wrap=True, style="dim")
     table.add_column("step", justify="right")
-    table.add_column("what", total, overflow="fold", min_width=30, ratio=1)
+    table.add_column("what", total, overflow="fold", min_width=30)
     for name, sum_ in (
         ("in", usage.uncached),
         ("from cache", usage.cache_read),
@@ -130,60 +135,74 @@ def trace_table(
     table.add_column("so far", cost, justify="right", no_wrap=True)
     table.show_footer = True
     for entry in steps(entries):
-        cells = _step(entry, brief=brief) if entry["kind"] == "step" else _between(entry, names)
+        if brief and entry["kind"] == "start":
+            continue
+        if entry["kind"] == "step":
+            cells = _step(entry, brief=brief)
+        else:
+            cells = _between(entry, names or {}, brief=brief)
         table.add_row(*([] if brief else [_clock(entry["at"])]), *cells)
     return table
 
 
-def _step(entry: Json, *, brief: bool) -> Iterator[str | Text]:
-    what = Text("\n").join(map(_call, entry["calls"])) or Text("the reply")
-    if not entry["calls"] and entry["stop_reason"] != "end_turn":
-        what = Text(str(entry["stop_reason"]))
+def _step(entry: Json, *, brief: bool) -> list[str | Text]:
+    limit = _BRIEF_LIMIT if brief else _INPUT_LIMIT
+    stop_reason = str(entry["stop_reason"])
+    what = Text("\n").join(_call(call, limit) for call in entry["calls"])
+    if not what:
+        what = Text("the reply" if stop_reason == "end_turn" else stop_reason)
     if not brief:
-        facts = [entry["stop_reason"], f"{entry['seconds']} s", entry["request_id"]]
+        facts = [stop_reason, f"{entry['seconds']} s", entry["request_id"]]
         what.append("\n" + " · ".join(str(fact) for fact in facts if fact), style="dim")
-    yield str(entry["step"])
-    yield what
-    for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"):
-        yield f"{entry[name]:,}"
-    yield _dollars(entry["cost_usd"])
-    yield _dollars(entry["total_cost_usd"])
+    tokens = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    return [
+        str(entry["step"]),
+        what,
+        *(f"{entry[name]:,}" for name in tokens),
+        _dollars(entry["cost_usd"]),
+        _dollars(entry["total_cost_usd"]),
+    ]
 
 
-def _call(call: Json) -> Text:
-    given: Any = call["input"] if isinstance(call["input"], dict) else {"": call["input"]}
-    arguments = ", ".join(
-        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in given.items()
-    )
-    shown = Text(f"{call['tool']}({cut(visible(arguments), _INPUT_LIMIT)})")
+def _call(call: Json, limit: int) -> Text:
+    given = call["input"]
+    if isinstance(given, dict):
+        arguments = ", ".join(
+            f"{name}={json.dumps(value, ensure_ascii=False)}"
+            for name, value in cast("Json", given).items()
+        )
+    else:
+        arguments = json.dumps(given, ensure_ascii=False)
+    shown = Text(f"{call['tool']}({cut(visible(arguments), limit)})")
     return shown.append(" → error", style="red") if call["is_error"] else shown
 
 
-def _between(entry: Json, names: Mapping[str, str] | None) -> list[str | Text]:
+def _between(entry: Json, names: Mapping[str, str], *, brief: bool) -> list[str | Text]:
     """What is no model call: a pause, a decision, a payment, a failed attempt, the end."""
-    by = (names or {}).get(entry.get("by", ""), entry.get("by", ""))
-    style = "dim"
+    by = names.get(entry.get("by") or "", entry.get("by"))
+    style, detail = "dim", ""
     match entry["kind"]:
         case "start":
             words = f"run {entry['run_number']} of the case starts"
         case "pause" if entry["waits_for"] == "customer":
-            words, style = f"asks the customer: {_words(entry['question'])}", "yellow"
+            words, detail, style = "waits for the customer", entry["question"], "yellow"
         case "pause":
-            words, style = f"asks a lead: {_words(entry['title'])}", "yellow"
+            words, detail, style = "waits for a lead", entry["title"], "yellow"
         case "decision":
-            note = f": “{_words(entry['note'])}”" if entry.get("note") else ""
-            words, style = f"{entry['verdict']}{f' by {by}' if by else ''}{note}", "yellow"
+            words, detail = f"{entry['verdict']}{f' by {by}' if by else ''}", entry.get("note")
+            style = "yellow"
         case "payment":
-            words, style = f"paid: {_words(entry['text'])}", "green"
+            words, detail, style = "paid", entry["text"], "green"
         case "attempt":
-            words, style = f"no usable answer: {_words(entry['error'])}", "red"
+            words, detail, style = "no usable answer", entry["error"], "red"
         case "end":
-            why = f": {_words(entry['reason'])}" if entry.get("reason") else ""
-            words, style = f"{entry['status']}{why}", STATUS_STYLES[Status(entry["status"])]
+            words, detail = str(entry["status"]), entry.get("reason")
+            style = STATUS_STYLES[Status(entry["status"])]
         case kind:
-            known = ("kind", "at")
-            facts = [f"{name} {value}" for name, value in entry.items() if name not in known]
-            words = f"{kind}: {_words(', '.join(facts[:_MOST_EXTRA_FACTS]))}".rstrip(": ")
+            words = str(kind)
+            detail = ", ".join(f"{name} {entry[name]}" for name in entry if name not in _ALWAYS)
+    if detail and (not brief or entry["kind"] not in _TOLD_BY_THE_CALL):
+        words = f"{words}: {_words(detail)}"
     return ["", Text(words, style=style)]
 
 

@@ -8,6 +8,7 @@ the work, so that a card changes while the model still thinks.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +18,7 @@ from agent.claimed import Claimed
 from agent.errors import LeaseLost, StoreError
 from agent.harness import Harness
 from agent.loop import advance
-from agent.ports import CaseStore, Lease
+from agent.ports import CaseStore, Clock, Lease
 from bot.posting import Poster
 
 log = logging.getLogger("casethread.workers")
@@ -124,12 +125,11 @@ class Workers:
         log.error("work on case %s failed, again in %.0f s", case_id, wait, exc_info=error)
 
     async def _work(self, case_id: str) -> None:
-        claimed_at = self._harness.now()
         lease = await self._store.claim(case_id, self._owner, seconds=LEASE_SECONDS)
         if lease is None:
             return
         held = _Held(self._store, lease)
-        mail = _Mail(self._poster, held, claimed_at, self._on_dead_root)
+        mail = _Mail(self._poster, held, self._harness.now, self._on_dead_root)
         try:
             async with asyncio.TaskGroup() as group:
                 keeping = group.create_task(held.keep())
@@ -196,12 +196,13 @@ class _Mail:
         self,
         poster: Poster,
         held: _Held,
-        claimed_at: float,
+        now: Clock,
         on_dead_root: Callable[[str], Awaitable[None]],
     ) -> None:
         self._poster = poster
+        self._now = now
         self._held = held
-        self._claimed_at = claimed_at
+        self._claimed_at = now()
         self._on_dead_root = on_dead_root
         self._kicked = asyncio.Event()
         self._sending = asyncio.Lock()
@@ -210,10 +211,14 @@ class _Mail:
         self._kicked.set()
 
     async def run(self) -> None:
-        """Send after each kick until cancelled."""
+        """Send after each kick, and again when Slack wants it later, until cancelled."""
+        retry_at: float | None = None
         while True:
-            await self._kicked.wait()
-            await self.send()
+            wait = None if retry_at is None else max(retry_at - self._now(), 0.0)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._kicked.wait()
+            retry_at = await self.send()
 
     async def send(self) -> float | None:
         """Send what is there; None when all is out, else the Unix time to try again."""

@@ -40,7 +40,9 @@ from bot.text import cut, visible
 
 _MOST_FACTS = 30
 _MOST_PHOTOS = 10
+_MOST_LEADS = 10
 _PHOTO = re.compile(r"https?://[^\s<>|]{1,500}")
+_YOURS = "This waits for your decision."
 _EXPLANATION = "The agent's explanation (its own words, not checked):"
 _LABEL_LIMIT = 60
 _SMALLEST_CHANGEABLE_PAISE = 2
@@ -99,11 +101,16 @@ def _card(
         lines.append(f"{_EXPLANATION} {spoken(text)}")
         blocks.append(_quoted(_EXPLANATION, text))
     if not card.outcome:
-        if not audience.anybody_may_approve:
+        if not audience.approvers:
             on_duty = audience.on_duty(content.openers)
             nobody = "Nobody can decide this: no approvers are set up (CASETHREAD_APPROVERS)."
             lines.insert(1, " ".join([*map(named, on_duty), nobody]))
             blocks.append(rich_text(section(*mentions(on_duty), words(nobody))))
+        elif link is None:
+            # In the case's own thread nobody watches for cards: tell who can decide.
+            leads = audience.approvers[:_MOST_LEADS]
+            lines.insert(1, " ".join([*map(named, leads), _YOURS]))
+            blocks.append(rich_text(section(*mentions(leads), words(_YOURS))))
         blocks.append(_buttons(card, case_id))
     run = f"Run {spoken(content.run_id, 100)}"
     blocks.append(note(f"<{link}|Open the case's thread> · {run}" if link else run))

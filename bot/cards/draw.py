@@ -28,6 +28,7 @@ from bot.cards.reply import reply
 def draw(content: Content, *, case_id: str, audience: Audience, link: str | None) -> list[Message]:
     """One message for most, several for a long question or reply, none for a reaction.
 
+    None for a notice either: `line.notice` draws it, for a place that only its sender knows.
     `link` leads to the case's thread, for what is posted elsewhere.
     """
     match content:
@@ -50,7 +51,5 @@ def draw(content: Content, *, case_id: str, audience: Audience, link: str | None
             return [line(content)]
         case PrivateLine():
             return [private_line(content)]
-        case Notice():
-            return []
-        case Reaction():
+        case Reaction() | Notice():
             return []

@@ -44,8 +44,8 @@ class Audience:
     """Where approval requests go; None: the case's own thread."""
     handoff_mention: str | None
     """A user or user group to mention on a handoff; None: the case's openers."""
-    anybody_may_approve: bool
-    """False when no approvers are configured."""
+    approvers: tuple[str, ...]
+    """The users and user groups who may decide; empty when none are configured."""
 
     def on_duty(self, openers: Sequence[str]) -> tuple[str, ...]:
         return (self.handoff_mention,) if self.handoff_mention else tuple(openers[:10])

@@ -27,9 +27,9 @@ RAVI, PRIYA, OMAR = "U0RAVI0001", "U0PRIYA001", "U0OMAR0001"
 LINK = "https://cartwise.slack.com/archives/C0SUPPORT1/p1790000000000100"
 
 LEADS_ELSEWHERE = Audience(
-    approvals_channel="C0APPROVAL", handoff_mention="S0LEADS001", anybody_may_approve=True
+    approvals_channel="C0APPROVAL", handoff_mention="S0LEADS001", approvers=("S0LEADS001",)
 )
-NOBODY = Audience(approvals_channel=None, handoff_mention=None, anybody_may_approve=False)
+NOBODY = Audience(approvals_channel=None, handoff_mention=None, approvers=())
 
 PICKER = Picker(words="Order 4471 arrived broken, I want my money back. asha.rao@example.com")
 STATUS_LINE = StatusLine(

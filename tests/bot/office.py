@@ -136,7 +136,7 @@ class Office:
     ) -> Message:
         """Post what the harness would; the last message of it."""
         audience = Audience(
-            approvals_channel=APPROVALS, handoff_mention=None, anybody_may_approve=True
+            approvals_channel=APPROVALS, handoff_mention=None, approvers=("S0LEADS001",)
         )
         drawn = draw(content, case_id=case_id, audience=audience, link=None)[-1]
         where = {"thread_ts": thread} if thread else {}

@@ -19,7 +19,7 @@ from storage import open_store
 from tests.bot import card_samples as samples
 
 MANIFEST = Path(__file__).parents[2] / "manifest.yml"
-IN_THREAD = Audience(approvals_channel=None, handoff_mention=None, anybody_may_approve=True)
+IN_THREAD = Audience(approvals_channel=None, handoff_mention=None, approvers=("S0LEADS001",))
 TIMEOUT_SECONDS = 3.0
 LEASE_SECONDS = 1_000.0
 """Long, because nobody renews it here."""

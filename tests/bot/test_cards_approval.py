@@ -108,7 +108,7 @@ def test_a_card_that_nobody_can_decide_says_so_to_the_openers():
 
 
 def test_a_card_that_nobody_can_decide_prefers_the_handoff_mention():
-    audience = replace(samples.LEADS_ELSEWHERE, anybody_may_approve=False)
+    audience = replace(samples.LEADS_ELSEWHERE, approvers=())
     shown = card(samples.APPROVAL, audience)
     assert "S0LEADS001" in text_of(shown)
     assert samples.RAVI not in text_of(shown)

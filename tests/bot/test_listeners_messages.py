@@ -1,5 +1,7 @@
 """What is said in Slack becomes events: once each, stored before Slack hears of it."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import AsyncIterator

@@ -17,7 +17,7 @@ from bot.posting import Audience
 from tests.bot import card_samples as samples
 from tests.bot.posting_bench import IN_THREAD, Bench, opened_bench, post_id_of
 
-ELSEWHERE = Audience(approvals_channel=APPROVALS, handoff_mention=LEADS, anybody_may_approve=True)
+ELSEWHERE = Audience(approvals_channel=APPROVALS, handoff_mention=LEADS, approvers=("S0LEADS001",))
 NOWHERE = Posted(channel="", message_id="")
 
 

@@ -17,7 +17,7 @@ from bot.webapi import send
 from tests.bot import card_samples as samples
 from tests.bot.posting_bench import TIMEOUT_SECONDS, Bench, opened_bench, post_id_of
 
-ELSEWHERE = Audience(approvals_channel=APPROVALS, handoff_mention=None, anybody_may_approve=True)
+ELSEWHERE = Audience(approvals_channel=APPROVALS, handoff_mention=None, approvers=("S0LEADS001",))
 LONG_REPLY = Reply(text="A sentence of the reply. " * 400, run_id="r1")
 NO_SERVER = "http://127.0.0.1:9/api/"
 

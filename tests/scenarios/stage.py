@@ -21,10 +21,10 @@ from agent.refunds.ports import Refund
 from agent.run import Json, Run
 from bot.app import Bot, read_records, running_bot, sample_shop_url
 from bot.local.claude import LocalClaude
+from bot.local.play.process import BotProcess
 from bot.local.slack import LocalSlack, Message, Person, Upload
 from bot.local.slack.render import render_message
 from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
-from bot.local.play.process import BotProcess
 from bot.settings import Settings, load_settings
 from storage.shop import Shop, open_shop
 
@@ -196,12 +196,12 @@ class Stage:
 
     # Looking
 
-    async def until(self, look: Callable[[], Found], *, timeout: float = 15) -> Any:
-        return await self.slack.until(look, timeout_seconds=timeout)
+    async def until(self, look: Callable[[], Found], *, seconds: float = 15) -> Any:
+        return await self.slack.until(look, timeout_seconds=seconds)
 
-    async def shown(self, root: Message, text: str, *, timeout: float = 15) -> Message:
+    async def shown(self, root: Message, text: str, *, seconds: float = 15) -> Message:
         """The first message of ours in the thread that shows this text."""
-        return await self.until(lambda: self.find(root, text), timeout=timeout)
+        return await self.until(lambda: self.find(root, text), seconds=seconds)
 
     def find(self, root: Message, text: str) -> Message | None:
         wanted = text.lower()
@@ -241,9 +241,9 @@ class Stage:
             if element["type"] == "button"
         ]
 
-    async def status(self, root: Message, reaction: str, *, timeout: float = 15) -> None:
+    async def status(self, root: Message, reaction: str, *, seconds: float = 15) -> None:
         """Wait until the thread's one reaction is this."""
-        await self.until(lambda: self.slack.reactions(root) == [reaction], timeout=timeout)
+        await self.until(lambda: self.slack.reactions(root) == [reaction], seconds=seconds)
 
     async def told(self, who: Person, text: str) -> str:
         """The private line that this person got, with this in it."""
@@ -268,18 +268,15 @@ class Stage:
     def said(self, match: str = "") -> list[Json]:
         """The messages of the last request that Claude answered in the matching conversation."""
         found = [each for each in self.claude.requests if match in each.first_text]
-        return list(found[-1].body["messages"])
+        return list((found[-1].body or {})["messages"])
 
 
 def results(messages: Sequence[Json]) -> list[Json]:
     """All tool results in a conversation, in order."""
-    return [
-        block
-        for message in messages
-        if message["role"] == "user" and isinstance(message["content"], list)
-        for block in message["content"]
-        if block["type"] == "tool_result"
+    blocks: list[Json] = [
+        block for message in messages if message["role"] == "user" for block in message["content"]
     ]
+    return [block for block in blocks if block["type"] == "tool_result"]
 
 
 @asynccontextmanager
@@ -295,4 +292,3 @@ async def new_stage(folder: Path) -> AsyncGenerator[Stage]:
         assert not claude.refused, [each.error for each in claude.refused]
         refused = [(each.method, each.error) for each in slack.refused]
         assert [each for each in refused if each not in HARMLESS] == []
-

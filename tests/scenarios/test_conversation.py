@@ -54,9 +54,7 @@ async def test_an_internal_note_never_reaches_the_model(stage: Stage) -> None:
 
 
 async def test_a_message_that_is_delivered_twice_is_one(stage: Stage) -> None:
-    stage.claude.script(
-        "speaker", [call("ask_customer", question=QUESTION), say("Thank you.")]
-    )
+    stage.claude.script("speaker", [call("ask_customer", question=QUESTION), say("Thank you.")])
     async with stage.on():
         stage.slack.faults.deliver_twice(4)
         root = await stage.open(WORDS)
@@ -81,9 +79,7 @@ async def test_a_reply_while_the_model_works_goes_to_it_next(stage: Stage) -> No
         stage.claude.faults.release()
         await stage.shown(root, "Second answer.")
         assert stage.find(root, "First answer.") is None
-        assert stage.said()[-1]["content"] == [
-            {"type": "text", "text": "I also have a question."}
-        ]
+        assert stage.said()[-1]["content"] == [{"type": "text", "text": "I also have a question."}]
 
 
 async def test_replies_to_a_question_count_in_the_order_they_were_written(stage: Stage) -> None:

@@ -70,9 +70,7 @@ async def test_two_leads_who_click_at_once_make_one_decision(stage: Stage) -> No
     async with stage.on():
         root = await stage.open(WORDS)
         card = await stage.card()
-        await asyncio.gather(
-            stage.priya.click(card, "Approve"), stage.omar.click(card, "Approve")
-        )
+        await asyncio.gather(stage.priya.click(card, "Approve"), stage.omar.click(card, "Approve"))
         await stage.status(root, "white_check_mark")
 
         [refund] = await stage.refunds("4471")
@@ -88,9 +86,7 @@ async def test_a_second_click_of_the_same_lead_is_told_that_it_is_decided(stage:
     async with stage.on():
         root = await stage.open(WORDS)
         card = await stage.card()
-        await asyncio.gather(
-            stage.priya.click(card, "Approve"), stage.priya.click(card, "Approve")
-        )
+        await asyncio.gather(stage.priya.click(card, "Approve"), stage.priya.click(card, "Approve"))
         await stage.status(root, "white_check_mark")
         await stage.told(stage.priya, "already approved")
         assert await statuses(stage) == ["paid"]

@@ -53,7 +53,7 @@ async def test_an_approved_refund_is_paid_once_and_the_reply_is_in_the_thread(
         assert "approved" in stage.look(stage.posts(root)[-2])
         [refund] = await stage.refunds("4471")
         assert (refund.status, refund.amount_paise) == ("paid", 249900)
-        assert refund.reference in stage.look(card)
+        assert str(refund.reference) in stage.look(card)
         run = await stage.run()
         assert (run.status, run.steps) == ("done", 5)
         [answer] = [each for each in results(stage.said()) if isinstance(each["content"], list)]

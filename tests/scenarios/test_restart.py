@@ -89,6 +89,24 @@ async def test_a_kill_right_after_the_click_still_pays_once(stage: Stage) -> Non
         assert (await stage.priya.click(card, "Approve")).acked
         await bot.kill()
         await bot.start()
-        await stage.status(root, "white_check_mark", timeout=20)
+        await stage.status(root, "white_check_mark", seconds=20)
     await assert_one_payment_and_one_reply(stage, "approved by", REPLY)
     assert stage.buttons(card) == []
+
+
+async def test_after_a_restart_the_card_changes_while_the_model_still_thinks(stage: Stage) -> None:
+    stage.claude.script("speaker", [propose(), say(REPLY)])
+    async with stage.process() as bot:
+        root = await stage.open(WORDS)
+        card = await stage.card()
+        await stage.status(root, "lock")
+        await bot.kill()
+        await bot.start()
+        await stage.until(lambda: stage.slack.sockets.connected)
+        stage.claude.faults.hold()
+        await stage.decide(stage.priya, "Approve", card)
+        await stage.until(lambda: stage.buttons(card) == [])
+        await stage.shown(root, "approved by")
+        assert stage.find(root, REPLY) is None
+        stage.claude.faults.release()
+        await stage.status(root, "white_check_mark")

@@ -1,5 +1,7 @@
 """What is SQLite's own in the store: the file, its lock, durability, cost."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import asyncio

@@ -39,19 +39,18 @@ async def _play_until_interrupted(stories: Sequence[Story], console: Console) ->
     this_task = asyncio.current_task()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if this_task is not None:
+        # Somebody who has a signal ignored (nohup) wants it ignored.
+        if this_task is not None and signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, this_task.cancel)
     printer = Printer(console)
     try:
-        outcomes = await _play_all(stories, printer)
+        return await _play_all(stories, printer)
     except asyncio.CancelledError:
         printer.interrupted()
         return INTERRUPTED
-    printer.summary(outcomes)
-    return 0 if all(outcome.ok for outcome in outcomes) else 1
 
 
-async def _play_all(stories: Sequence[Story], printer: Printer) -> list[Outcome]:
+async def _play_all(stories: Sequence[Story], printer: Printer) -> int:
     with TemporaryDirectory(prefix="casethread-play-") as folder:
         async with _local_world(Path(folder)) as (slack, claude, process, settings):
             outcomes: list[Outcome] = []
@@ -67,7 +66,11 @@ async def _play_all(stories: Sequence[Story], printer: Printer) -> list[Outcome]
                 outcome = await _play_one(story, stage, process)
                 printer.ending(outcome, stage, process)
                 outcomes.append(outcome)
-            return outcomes
+            printer.summary(outcomes)
+            stopped = await process.stop()
+            if stopped != 0:
+                printer.bad_stop(stopped)
+            return 0 if stopped == 0 and all(outcome.ok for outcome in outcomes) else 1
 
 
 @contextlib.asynccontextmanager
@@ -90,7 +93,6 @@ async def _local_world(
         process = BotProcess(environment, folder)
         try:
             yield slack, claude, process, load_settings(env=environment, env_file=None)
-            await process.stop()
         finally:
             await process.kill()
 
@@ -106,23 +108,34 @@ async def _play_one(story: Story, stage: Stage, process: BotProcess) -> Outcome:
         if process.exit_code is not None or not process.started:
             await stage.start_bot()
         await story.act(stage)
-        failures += await _not_as_expected(story, stage)
     except (UnmetError, LookupError, PermissionError, ConfigurationError, StoreError) as error:
         failures.append(str(error))
     finally:
         claude.faults.clear()
+    seconds = time.monotonic() - began
+    runs = await stage.runs()
+    refunds = await _refunds(story, stage, runs)
+    if not failures:
+        failures += _not_as_expected(story, stage, runs, refunds)
     return Outcome(
         story=story,
         failures=(*seen.refusals(stage), *failures),
-        seconds=time.monotonic() - began,
-        runs=await stage.runs(),
+        seconds=seconds,
+        runs=runs,
         account=claude.account(story.match),
+        refunds=refunds,
+        kills=stage.kills,
     )
 
 
-async def _not_as_expected(story: Story, stage: Stage) -> list[str]:
+def _not_as_expected(
+    story: Story,
+    stage: Stage,
+    runs: Sequence[tuple[Run, Sequence[Json]]],
+    refunds: Sequence[Refund],
+) -> list[str]:
     """What is different from `story.expected`, in words."""
-    expected, runs = story.expected, await stage.runs()
+    expected = story.expected
     found: list[str] = []
 
     def compare(what: str, wanted: object, seen: object) -> None:
@@ -134,7 +147,7 @@ async def _not_as_expected(story: Story, stage: Stage) -> list[str]:
     )
     compare("model calls", list(expected.model_calls), [run.steps for run, _ in runs])
     compare("traced model calls", list(expected.model_calls), [_traced(trace) for _, trace in runs])
-    compare("refunds", list(expected.refunds), await _refunds(story, stage, runs))
+    compare("refunds", list(expected.refunds), list(refunds))
     for words, times in expected.posts.items():
         posts = sum(words in each.text for each in stage.own_posts)
         compare(f"posts with “{words}”", times, posts)

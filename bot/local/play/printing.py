@@ -13,11 +13,12 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
+from agent.refunds.money import rupees
 from agent.run import Json, Run
 from bot.local.claude import Account
 from bot.local.play.process import BotProcess
 from bot.local.play.stage import Stage
-from bot.local.play.story import Story
+from bot.local.play.story import Refund, Story
 from bot.tables import STATUS_STYLES, trace_table
 
 THEME = Theme({"good": "bold green", "bad": "bold red", "happening": "cyan"})
@@ -33,6 +34,9 @@ class Outcome:
     runs: Sequence[tuple[Run, Sequence[Json]]]
     account: Account
     """The model calls by the stand-in's own count."""
+    refunds: Sequence[Refund]
+    """Rows in the shop."""
+    kills: int
 
     @property
     def ok(self) -> bool:
@@ -64,39 +68,50 @@ class Printer:
         names = {user.id: user.real_name for user in stage.slack.workspace.users.values()}
         for run, entries in outcome.runs:
             table = trace_table(run, entries, names=names, brief=True)
-            self._console.print(Padding(table, (1, 0, 0, 2)))
+            self._console.print()
+            self._console.print(Padding(table, (0, 0, 0, 2)))
+        self._console.print(Text.assemble("\n  ", _verdict(outcome)), soft_wrap=True)
         for failure in outcome.failures:
             self._console.print(f"  [bad]✗[/] {escape(failure)}", soft_wrap=True)
         if not outcome.ok:
             self._literal(f"The end of the bot's log:\n{process.log_tail()}")
 
     def summary(self, outcomes: Sequence[Outcome]) -> None:
-        """One row a case."""
+        """One row a case, and the sums."""
         table = Table(box=None, header_style="bold", footer_style="bold", pad_edge=False)
+        accounts = [outcome.account for outcome in outcomes]
         table.add_column("")
-        table.add_column("case", no_wrap=True)
-        table.add_column("ended", no_wrap=True)
-        for name in ("calls", "cost", "uncached", "seconds"):
-            table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("what it shows", overflow="fold")
-        for outcome in outcomes:
-            account = outcome.account
+        table.add_column("case", "all", no_wrap=True)
+        table.add_column("ended as", no_wrap=True)
+        for name, total in (
+            ("calls", str(sum(account.calls for account in accounts))),
+            ("cost", f"${sum(account.cost_usd for account in accounts):.4f}"),
+            ("without cache", f"${sum(account.uncached_cost_usd for account in accounts):.4f}"),
+            ("kills", str(sum(outcome.kills for outcome in outcomes))),
+            ("seconds", f"{sum(outcome.seconds for outcome in outcomes):.1f}"),
+        ):
+            table.add_column(name, total, justify="right", no_wrap=True)
+        table.show_footer = len(outcomes) > 1
+        for outcome, account in zip(outcomes, accounts, strict=True):
             table.add_row(
-                "[good]✓[/]" if outcome.ok else "[bad]✗[/]",
+                _mark(outcome.ok),
                 outcome.story.name,
                 _ended(outcome.runs),
                 str(account.calls),
                 f"${account.cost_usd:.4f}",
                 f"${account.uncached_cost_usd:.4f}",
+                str(outcome.kills or ""),
                 f"{outcome.seconds:.1f}",
-                outcome.story.summary,
             )
         self._console.print()
-        self._console.print(Rule(Text("All cases", style="bold"), align="left", style="dim"))
+        self._console.print(Rule(style="dim"))
         self._console.print(table)
         failed = [outcome.story.name for outcome in outcomes if not outcome.ok]
         if failed:
             self._console.print(f"\n[bad]Not as it should be: {', '.join(failed)}[/]")
+
+    def bad_stop(self, exit_code: int) -> None:
+        self._console.print(f"[bad]✗ the bot did not stop cleanly: exit {exit_code}[/]")
 
     def interrupted(self) -> None:
         self._console.print("\nInterrupted; the bot is stopped.")
@@ -105,6 +120,27 @@ class Printer:
         self._console.print()
         indented = "\n".join(f"  {line}".rstrip() for line in text.splitlines())
         self._console.print(Text(indented), soft_wrap=True)
+
+
+def _mark(ok: bool) -> Text:
+    return Text("✓", style="good") if ok else Text("✗", style="bad")
+
+
+def _verdict(outcome: Outcome) -> Text:
+    """How the case ended, in one line."""
+    account = outcome.account
+    facts = [
+        _ended(outcome.runs).plain,
+        f"{account.calls} model calls",
+        f"${account.cost_usd:.4f} (${account.uncached_cost_usd:.4f} without the cache)",
+        *(
+            f"order {refund.order_id}: {refund.status} {rupees(refund.amount_paise)}"
+            for refund in outcome.refunds
+        ),
+        f"killed {outcome.kills} times" if outcome.kills else "",
+        f"{outcome.seconds:.1f} s",
+    ]
+    return Text.assemble(_mark(outcome.ok), " ", " · ".join(filter(None, facts)))
 
 
 def _ended(runs: Sequence[tuple[Run, Sequence[Json]]]) -> Text:

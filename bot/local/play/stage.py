@@ -52,6 +52,7 @@ class Stage:
         self._root: Message | None = None
         self._seen_requests = len(claude.requests)
         self._seen_questions = 0
+        self.kills = 0
 
     # People ------------------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ class Stage:
             (each for each in reversed(self.own_posts) if button in button_texts(each.blocks)), None
         )
         if found is None:
-            raise UnmetError(f"expected a button {button!r}, saw\n{self.picture()}")
+            raise UnmetError(f"expected a button {button!r} in the thread")
         clicked = await self.slack.person(by).click(found, button)
         self.check(clicked.acked, "the click is acknowledged", str(clicked.error))
         self._tell(f"{by} presses “{button}”")
@@ -185,6 +186,7 @@ class Stage:
 
     async def kill_bot(self, when: str) -> None:
         """`kill -9`, and a new process; returns when it is connected."""
+        self.kills += 1
         await self._process.kill()
         await self.until(lambda: not self.slack.sockets.connected, "the dead bot's socket to close")
         self._tell(f"[bad]✗[/] the bot is killed with -9 {when}")
@@ -200,6 +202,8 @@ class Stage:
 
     async def runs(self) -> list[tuple[Run, Sequence[Json]]]:
         """This case's runs as the store has them, oldest first, each with its trace."""
+        if self._root is None:
+            return []
         store = read_records(self.settings)
         try:
             lines = [line for line in await store.runs() if line.run.case_id == self.case_id]
@@ -214,10 +218,10 @@ class Stage:
 
     # Waiting and checking ----------------------------------------------------------------------
 
-    async def until(self, predicate: Callable[[], Found], what: str) -> Found:
+    async def until(self, predicate: Callable[[], Found | None], what: str) -> Found:
         """The predicate's value once it is true. Raises `UnmetError` with what was seen instead."""
 
-        def looked() -> Found:
+        def looked() -> Found | None:
             if self._process.exit_code is not None and self._process.exit_code != -9:
                 raise UnmetError(
                     f"expected {what}; the bot ended with exit {self._process.exit_code}"
@@ -225,9 +229,12 @@ class Stage:
             return predicate()
 
         try:
-            return await self.slack.until(looked, timeout_seconds=WAIT_SECONDS)
+            found = await self.slack.until(looked, timeout_seconds=WAIT_SECONDS)
         except AssertionError:
-            raise UnmetError(f"expected {what}, saw\n{self.picture()}") from None
+            found = None
+        if found is None:
+            raise UnmetError(f"expected {what} within {WAIT_SECONDS:.0f} s")
+        return found
 
     def check(self, holds: object, expected: str, seen: str) -> None:
         """Raises `UnmetError` unless it holds."""
@@ -244,11 +251,10 @@ class Stage:
 
     async def _card_closed(self, card: Message, verdict: str, by: str) -> None:
         """The card itself shows who decided and has no buttons any more."""
-        leader = self.slack.person(by).user.real_name
+        words = f"*{verdict}* by <@{self.slack.person(by).id}>"
 
         def closed() -> bool:
             now = self.slack.message(card)
-            shown = self.slack.render(now) if now else ""
-            return f"{verdict} by @{leader}" in shown and "[ Approve ]" not in shown
+            return now is not None and words in now.text and not button_texts(now.blocks)
 
-        await self.until(closed, f"the card to show “{verdict} by {leader}” and no buttons")
+        await self.until(closed, f"the card to show “{verdict} by {by}” and no buttons")

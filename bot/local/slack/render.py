@@ -13,6 +13,7 @@ from bot.local.slack.workspace import Json, Message, View, Workspace
 
 WIDTH = 88
 _TOKEN = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
+_BOLD = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+)(?<=\S)\*(?![\w*])")
 _GLYPHS = {
     "hourglass_flowing_sand": "⏳",
     "speech_balloon": "💬",
@@ -88,7 +89,7 @@ def _block(workspace: Workspace, block: Json) -> Iterator[str]:
         case "section":
             texts = [block["text"]] if "text" in block else []
             for text in (*texts, *block.get("fields", ())):
-                yield from _wrapped(shown(workspace, text["text"]))
+                yield from _wrapped(_element(workspace, text))
             if "accessory" in block:
                 yield _element(workspace, block["accessory"])
         case "context":
@@ -103,12 +104,14 @@ def _block(workspace: Workspace, block: Json) -> Iterator[str]:
         case "image":
             yield f"[image] {block['alt_text']}"
         case _:
-            yield from _wrapped(_rich_text(workspace, block))
+            yield from _rich_text(workspace, block)
 
 
 def _element(workspace: Workspace, element: Json) -> str:
     kind: str = element["type"]
-    if kind in ("plain_text", "mrkdwn"):
+    if kind == "mrkdwn":
+        return shown(workspace, _BOLD.sub(r"\1", element["text"]))
+    if kind == "plain_text":
         return shown(workspace, element["text"])
     if kind == "image":
         return f"[image] {element['alt_text']}"
@@ -131,22 +134,29 @@ def _is_button(element: Json) -> bool:
     return element["type"] in ("button", "icon_button")
 
 
-def _rich_text(workspace: Workspace, block: Json) -> str:
-    words: list[str] = []
-    for section in block["elements"]:
-        for element in section.get("elements", ()):
-            match element.get("type"):
-                case "user":
-                    words.append(shown(workspace, f"<@{element['user_id']}>"))
-                case "channel":
-                    words.append(shown(workspace, f"<#{element['channel_id']}>"))
-                case "usergroup":
-                    words.append(shown(workspace, f"<!subteam^{element['usergroup_id']}>"))
-                case "broadcast":
-                    words.append(f"@{element['range']}")
-                case _:
-                    words.append(str(element.get("text") or element.get("url") or ""))
-    return "".join(words)
+def _rich_text(workspace: Workspace, block: Json) -> Iterator[str]:
+    """Each part on lines of its own; a quote's have a bar before them."""
+    for part in block["elements"]:
+        words = "".join(_rich_words(workspace, part)).rstrip("\n")
+        if part["type"] == "rich_text_quote":
+            yield from (f"▏ {line}" for line in _wrapped(words, WIDTH - 2))
+        else:
+            yield from _wrapped(words)
+
+
+def _rich_words(workspace: Workspace, part: Json) -> Iterator[str]:
+    for element in part.get("elements", ()):
+        match element.get("type"):
+            case "user":
+                yield shown(workspace, f"<@{element['user_id']}>")
+            case "channel":
+                yield shown(workspace, f"<#{element['channel_id']}>")
+            case "usergroup":
+                yield shown(workspace, f"<!subteam^{element['usergroup_id']}>")
+            case "broadcast":
+                yield f"@{element['range']}"
+            case _:
+                yield str(element.get("text") or element.get("url") or "")
 
 
 def _named(workspace: Workspace, match: re.Match[str]) -> str:
@@ -160,6 +170,8 @@ def _named(workspace: Workspace, match: re.Match[str]) -> str:
     if target.startswith("!subteam^"):
         group = workspace.groups.get(target.removeprefix("!subteam^"))
         return f"@{group.handle if group else label}"
+    if target.startswith("!date^"):
+        return label or target
     if target.startswith("!"):
         return f"@{label or target[1:]}"
     return label or target
@@ -182,8 +194,8 @@ def _glyph(name: str) -> str:
     return _GLYPHS.get(name, f":{name}:")
 
 
-def _wrapped(text: str) -> list[str]:
-    return [part for line in text.splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
+def _wrapped(text: str, width: int = WIDTH) -> list[str]:
+    return [part for line in text.splitlines() for part in textwrap.wrap(line, width) or [""]]
 
 
 def _indented(lines: Iterable[str]) -> Iterator[str]:
