@@ -97,6 +97,14 @@ class Answer:
     card: Card
 
 
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The later outcome of an effect: words for staff, and its card brought up to date."""
+
+    text: str
+    card: Card | None
+
+
 class Approvals(Protocol):
     """Carries out decisions on one agent's requests, each as one compare-and-set."""
 
@@ -108,6 +116,13 @@ class Approvals(Protocol):
 
     async def show_anew(self, request: Request) -> Card:
         """A new version of the card, which voids clicks and approvals on the older one."""
+        ...
+
+    async def look_up(self, key: str, card: Card | None) -> Found | None:
+        """What became of an effect whose outcome was unknown; None while nobody knows.
+
+        Never carries the effect out: a person has the case by now. `card` is its approval's.
+        """
         ...
 
     async def close(

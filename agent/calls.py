@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from agent.case import Approval, Entry, Line, Question
 from agent.claimed import Claimed
-from agent.endings import dressed, hand_off, remember, show_card
+from agent.endings import dressed, hand_off, remember, show_card, watch
 from agent.errors import InboxChanged
 from agent.harness import Harness, request_of
 from agent.messages import calls_of, earlier_results, reply_content, tool_result, words_blocks
@@ -43,6 +43,8 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
         if called.text is not None:
             await _take_result(h, c, call, called)
         if called.hand_off is not None:
+            if called.hand_off.unsettled:
+                watch(c, call["id"], now=h.now())
             await _pass_on(h, c, called.hand_off.reason)
             return
         if c.open_calls():
@@ -196,7 +198,11 @@ def _park(h: Harness, c: Claimed, called: Called) -> None:
     run, now = c.running, h.now()
     if run.later_since is None:
         c.say(Line(text=called.later.line))
-    c.update(later_since=run.later_since or now, retry_at=now + called.later.seconds)
+    c.update(
+        later_since=run.later_since or now,
+        later_receipt=called.later.receipt,
+        retry_at=now + called.later.seconds,
+    )
     c.note("line", text=called.later.line)
 
 

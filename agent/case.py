@@ -297,6 +297,19 @@ class Post:
     update_of: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Unsettled:
+    """An effect whose outcome nobody knew when its run was handed off; it is looked up until
+    somebody does. `post_id` and `card` are of its approval, where a lead gave one."""
+
+    key: str
+    look_at: float
+    """When to look next, in Unix seconds."""
+    looks: int = 0
+    post_id: str | None = None
+    card: Card | None = None
+
+
 # The case itself -------------------------------------------------------------------------------
 
 
@@ -358,3 +371,4 @@ class Case:
     posts: int = 0
     """How many posts there were; numbers the next one."""
     feedback: tuple[str, ...] = ()
+    unsettled: tuple[Unsettled, ...] = ()

@@ -168,6 +168,12 @@ class Claimed:
         self.seen = max([self.seen, *(each.seq for each in stored)])
         return stored
 
+    def due_at(self) -> float | None:
+        """When the case wants attention next if nothing comes from outside."""
+        if self._case is None:
+            return None
+        return self._waiting.due_at(self._case, self.run, now=self._now())
+
     def snapshot(self) -> Snapshot:
         return Snapshot(
             case=self._case,
@@ -201,7 +207,7 @@ class Claimed:
                 applied=tuple(self._applied),
                 posts=tuple(self._posts),
                 images=dict(self.images),
-                due_at=self._waiting.due_at(self.run, now=self._now()),
+                due_at=self.due_at(),
                 inbox_seen=self.seen if guarded else None,
             ),
         )

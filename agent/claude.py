@@ -21,6 +21,11 @@ from agent.run import Json, Usage
 
 log = logging.getLogger(__name__)
 
+# The way out when the API says that the history was changed: it drops what it can't verify. Once
+# used, every later request of the conversation needs it too (platform documentation of thinking).
+_DROP_BETA = {"anthropic-beta": "thinking-binding-controls-2026-08-01"}
+_DROP_UNVERIFIED = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+
 # The SDK obeys any Retry-After, even of days: this bounds a call with all its retries.
 DEADLINE_SECONDS = 180.0
 
@@ -54,6 +59,8 @@ class Failure:
     """For the log; may hold the API's own words."""
     maybe_charged: bool
     """The request was sent and no error answer came back: it may cost money all the same."""
+    history_changed: bool = False
+    """The API says that a thinking block does not belong to this conversation."""
     request_id: str | None
     seconds: float
 
@@ -75,24 +82,36 @@ class Claude:
         )
 
     async def ask(
-        self, frozen: Json, messages: Sequence[Json], *, max_tokens: int
+        self,
+        frozen: Json,
+        messages: Sequence[Json],
+        *,
+        max_tokens: int,
+        drop_unverified: bool = False,
     ) -> Turn | Failure:
         """Send the whole conversation; never raises for what the API or the network does.
 
         `frozen` is `Agent.frozen`; `messages` have their images filled in. Two cache marks: the
         end of tools and system, shared by all runs of an agent, and the API's automatic one,
-        which moves with the conversation.
+        which moves with the conversation. `drop_unverified` lets the API drop thinking that it
+        can't verify instead of refusing the request.
         """
         started = time.monotonic()
 
         def failure(
-            what: str, error: BaseException, *, temporary: bool, maybe_charged: bool
+            what: str,
+            error: BaseException,
+            *,
+            temporary: bool,
+            maybe_charged: bool,
+            history_changed: bool = False,
         ) -> Failure:
             return Failure(
                 temporary=temporary,
                 what=what,
                 detail=str(error) or type(error).__name__,
                 maybe_charged=maybe_charged,
+                history_changed=history_changed,
                 request_id=getattr(error, "request_id", None),
                 seconds=time.monotonic() - started,
             )
@@ -100,6 +119,7 @@ class Claude:
         mark: Any = {"type": "ephemeral"}
         system: Any = [{"type": "text", "text": frozen["system"], "cache_control": mark}]
         given: Any = list(messages)
+        thinking: Any = frozen["thinking"] | (_DROP_UNVERIFIED if drop_unverified else {})
         try:
             async with asyncio.timeout(self._deadline_seconds):
                 response = await self._client.messages.with_raw_response.create(
@@ -107,9 +127,10 @@ class Claude:
                     max_tokens=max_tokens,
                     system=system,
                     tools=frozen["tools"],
-                    thinking=frozen["thinking"],
+                    thinking=thinking,
                     messages=given,
                     cache_control=mark,
+                    extra_headers=_DROP_BETA if drop_unverified else None,
                 )
                 body = await response.text()
             message = json.loads(body)
@@ -122,7 +143,10 @@ class Claude:
         except anthropic.APIStatusError as error:
             temporary = error.status_code in (408, 409, 429) or error.status_code >= 500
             what = str(error.status_code)
-            return failure(what, error, temporary=temporary, maybe_charged=False)
+            changed = error.status_code == 400 and "thinking" in str(error).lower()
+            return failure(
+                what, error, temporary=temporary, maybe_charged=False, history_changed=changed
+            )
         except TimeoutError as error:
             return failure("deadline", error, temporary=True, maybe_charged=True)
         except httpx2.HTTPError as error:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.approval import Card
-from agent.case import Approval, DecisionLine, Entry, Handoff, Notice, Reply, Words
+from agent.case import Approval, DecisionLine, Entry, Handoff, Notice, Reply, Unsettled, Words
 from agent.claimed import Claimed
 from agent.harness import Harness, request_of
 from agent.messages import harness_block, user, words_blocks
@@ -16,6 +16,8 @@ from agent.run import FINAL, Pending, Run, Status
 from agent.text import cut
 
 COLLEAGUE = "I've passed your request to a colleague, who will reply within a few hours."
+
+LOOK_AGAIN_SECONDS = 120.0
 
 _HISTORY_ENTRIES = 20
 _HISTORY_CHARACTERS = 500
@@ -95,6 +97,10 @@ async def hand_off(
     if run.pending is not None and run.pending.card is not None:
         await _withdraw(h, c, run.pending)
     run = c.running
+    if run.later_since is not None and run.started is not None:
+        watch(c, run.started, now=h.now())
+        c.update(receipts=(*run.receipts, run.later_receipt))
+        run = c.running
     text = ""
     if reply is not None:
         c.say(Reply(text=reply, run_id=run.run_id))
@@ -118,6 +124,19 @@ async def hand_off(
         told = " ".join([reason, *run.receipts])
         c.say(Notice(text=f"{run.run_id}: {told}", to=c.case.openers))
     c.note("end", status="handed_off", reason=reason)
+
+
+def watch(c: Claimed, call_id: str, *, now: float) -> None:
+    """Look this call's outcome up until it is known, for staff."""
+    run = c.running
+    asked = run.decided if run.decided is not None and run.decided.call_id == call_id else None
+    unsettled = Unsettled(
+        key=f"{run.run_id}:{call_id}",
+        look_at=now + LOOK_AGAIN_SECONDS,
+        post_id=asked.post_id if asked is not None else None,
+        card=asked.card if asked is not None else None,
+    )
+    c.amend(unsettled=(*c.case.unsettled, unsettled))
 
 
 async def _withdraw(h: Harness, c: Claimed, pending: Pending) -> None:

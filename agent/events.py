@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from agent.case import (
+    Approval,
     Case,
     CustomerChosen,
     Decided,
@@ -30,7 +31,14 @@ from agent.case import (
 )
 from agent.claimed import Claimed
 from agent.decisions import decide, settle, settle_decided
-from agent.endings import hand_off, remember, show_card, start_run, tell_decision
+from agent.endings import (
+    LOOK_AGAIN_SECONDS,
+    hand_off,
+    remember,
+    show_card,
+    start_run,
+    tell_decision,
+)
 from agent.harness import Harness, request_of
 from agent.messages import reply_content
 from agent.ports import StoredEvent
@@ -41,6 +49,9 @@ log = logging.getLogger(__name__)
 
 NOTE_MARK = "//"
 NOBODY_ANSWERED = "Nobody answered."
+# For an hour every two minutes, then hourly.
+LOOKS_SOON = 30
+LOOK_LATE_SECONDS = 3_600.0
 
 _KEPT_WORDS = 30
 _KEPT_NOTES = 50
@@ -66,6 +77,7 @@ async def apply(h: Harness, c: Claimed) -> None:
         c.done_with(*ids)
         changed = True
     changed = await _apply_timers(h, c) or changed
+    changed = await _look_up_unsettled(h, c) or changed
     if changed:
         await c.save()
 
@@ -372,6 +384,28 @@ async def _expire(h: Harness, c: Claimed, pending: Pending) -> None:
     c.note("result", call_id=pending.call_id, tool=pending.tool, is_error=True)
     who = "customer" if pending.kind == "customer" else "support lead"
     await hand_off(h, c, f"Nobody answered in time: no {who} did.")
+
+
+async def _look_up_unsettled(h: Harness, c: Claimed) -> bool:
+    """What became of payments that nobody knew of at a handoff; staff read it when it is known."""
+    now = h.now()
+    due = [each for each in c.case.unsettled if each.look_at <= now] if c.known else []
+    for each in due:
+        found = await h.approvals().look_up(each.key, each.card)
+        kept = tuple(one for one in c.case.unsettled if one.key != each.key)
+        if found is None:
+            wait = LOOK_AGAIN_SECONDS if each.looks < LOOKS_SOON else LOOK_LATE_SECONDS
+            again = replace(each, looks=each.looks + 1, look_at=now + wait)
+            c.amend(unsettled=(*kept, again))
+            continue
+        c.amend(unsettled=kept)
+        c.say(Line(text=found.text, to=c.case.openers))
+        if each.post_id is not None and found.card is not None:
+            run_id = each.key.partition(":")[0]
+            card = Approval(card=found.card, openers=c.case.openers, run_id=run_id)
+            c.say(card, update_of=each.post_id)
+        c.note("payment", key=each.key, text=found.text)
+    return bool(due)
 
 
 def _with(openers: tuple[str, ...], user: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from agent.case import Case
 from agent.run import FINAL, Pending, Run
 
 
@@ -53,10 +54,9 @@ class Waiting:
             return pending.since + min(self.remind_after_seconds, self.expire_after_seconds)
         return self.expires_at(pending.since, pending.reminded_at)
 
-    def due_at(self, run: Run | None, *, now: float) -> float | None:
+    def due_at(self, case: Case, run: Run | None, *, now: float) -> float | None:
         """When a case with this run wants attention next if nothing comes from outside."""
-        if run is None or run.status in FINAL:
-            return None
-        if run.pending is not None:
-            return self.pause_due_at(run.pending)
-        return run.retry_at or now
+        due = [each.look_at for each in case.unsettled]
+        if run is not None and run.status not in FINAL:
+            due.append(self.pause_due_at(run.pending) if run.pending else run.retry_at or now)
+        return min(due, default=None)

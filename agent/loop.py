@@ -49,6 +49,7 @@ async def advance(h: Harness, c: Claimed) -> None:
 
     Raises `LeaseLost` when another worker took the case: nothing more may be written then.
     """
+    _charge_lost_call(h, c)
     while True:
         if not c.carrying_out:
             await events.apply(h, c)
@@ -65,13 +66,19 @@ async def ask(h: Harness, c: Claimed, run: Run) -> None:
     """One model call: limits first, then the request; whatever comes of it is saved."""
     if reason := h.limits.reached(run):
         await hand_off(h, c, reason)
+    elif run.model not in h.prices:
+        log.error("%s: the model %s has no price any more", run.run_id, run.model)
+        await hand_off(h, c, f"The model {run.model} is not configured any more; operators know.")
     else:
         if run.heard:
             hear(c)
         images = await h.store.images(list(stored_images(c.messages)))
         frozen = await h.frozen(run)
         answer = await h.claude.ask(
-            frozen, with_images(c.messages, images), max_tokens=MAX_TOKENS << run.cuts
+            frozen,
+            with_images(c.messages, images),
+            max_tokens=MAX_TOKENS << run.cuts,
+            drop_unverified=run.repaired,
         )
         if isinstance(answer, Failure):
             await _failed(h, c, answer)
@@ -184,6 +191,13 @@ async def _failed(h: Harness, c: Claimed, failure: Failure) -> None:
     cost = Decimal(0)
     if failure.maybe_charged and run.estimated_step != run.steps:
         cost = _estimate(h, c, run)
+    if failure.history_changed and not run.repaired:
+        # Once in a run: without the thinking that the API can't verify.
+        log.error("%s: the history does not verify: %s", run.run_id, failure.detail)
+        c.update(repaired=True)
+        c.record(trace.attempt_entry(c.running, failure, cost, at=now))
+        c.note("repair", problem="the API could not verify the conversation's thinking")
+        return
     since = run.failing_since or now
     delays = [*RETRY_SECONDS, RETRY_LATER_SECONDS]
     c.update(
@@ -206,6 +220,32 @@ async def _failed(h: Harness, c: Claimed, failure: Failure) -> None:
         if now - since >= TELL_AFTER_SECONDS and not run.told_trouble:
             c.say(Line(text=SLOW))
             c.update(told_trouble=True)
+
+
+def _charge_lost_call(h: Harness, c: Claimed) -> None:
+    """A case that was claimed where only the model is to be asked: its last owner died asking.
+
+    Nothing else leaves a run like that: a run that is given up waits, ends, or has a time to retry.
+    """
+    run = c.run
+    if run is None or run.status is not Status.RUNNING or run.retry_at is not None:
+        return
+    if c.messages[-1]["role"] != "user" or run.estimated_step == run.steps:
+        return
+    if run.model not in h.prices:
+        return
+    cost = _estimate(h, c, run)
+    c.update(cost_usd=run.cost_usd + cost, estimated_step=run.steps)
+    c.note(
+        "attempt",
+        step=run.steps + 1,
+        error="lost in a restart",
+        temporary=True,
+        estimated_cost_usd=str(cost),
+        total_cost_usd=str(c.running.cost_usd),
+        seconds=0.0,
+        request_id=None,
+    )
 
 
 def _estimate(h: Harness, c: Claimed, run: Run) -> Decimal:

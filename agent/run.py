@@ -134,6 +134,11 @@ class Run:
     retry_at: float | None = None
     later_since: float | None = None
     """Since when a tool's outcome is awaited (`Later`)."""
+    later_receipt: str = ""
+    """What the customer is told of it should the run be handed off meanwhile."""
+    repaired: bool = False
+    """The API once said that the history was changed: from then on it drops what it can't verify.
+    """
     crashed: bool = False
     """A tool failed by our fault: the run will not end as done."""
     proposed: bool = False

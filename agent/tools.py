@@ -87,11 +87,13 @@ class Pause:
 class Later:
     """Returned when the outcome isn't known yet: the call is made again after `seconds`.
 
-    `line` is shown in the thread, once.
+    `line` is shown in the thread, once. `receipt` is what the customer is told should a person
+    take the case over meanwhile.
     """
 
     seconds: float
     line: str
+    receipt: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +103,8 @@ class HandOff:
     reason: str
     receipt: str | None = None
     """What the customer must be told all the same, from our records."""
+    unsettled: bool = False
+    """The call's outcome is still unknown: it is looked up until it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +146,8 @@ class Tool:
     async def __call__(self, context: Context, given: Json) -> ToolReturn:
         """Validate and run. Raises `ToolError` for wrong input."""
         try:
-            arguments = self.arguments.model_validate(given)
+            # As JSON: strict about types, but an enum or a date comes as its text.
+            arguments = self.arguments.model_validate_json(json.dumps(given))
         except ValidationError as error:
             raise ToolError(_input_error(self.name, error)) from error
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}

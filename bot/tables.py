@@ -54,11 +54,11 @@ def run_table(lines: Sequence[RunLine]) -> Table:
     """One row a run, in the order given."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("run_id", no_wrap=True)
-    for name in ("case", "customer_id", "agent"):
-        table.add_column(name, overflow="fold")
-    table.add_column("status", no_wrap=True)
-    table.add_column("steps", justify="right")
-    table.add_column("cost_usd", justify="right")
+    table.add_column("case", overflow="fold", min_width=14)
+    for name in ("customer_id", "agent", "status"):
+        table.add_column(name, no_wrap=True)
+    for name in ("steps", "cost_usd"):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("opened_at", no_wrap=True)
     table.add_column("waiting_since", no_wrap=True)
     for run in (line.run for line in lines):
@@ -219,7 +219,7 @@ def _iso(at: float) -> str:
 
 
 def _local(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC).astimezone():%d %b %Y %H:%M}"
+    return f"{datetime.fromtimestamp(at, UTC).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _clock(at: float) -> str:

@@ -154,7 +154,7 @@ class Workers:
         while True:
             await advance(harness, claimed)
             post_at = await mail.send()
-            work_at = harness.waiting.due_at(claimed.run, now=harness.now())
+            work_at = claimed.due_at()
             due = [at for at in (post_at, work_at) if at is not None]
             if await self._store.release(lease, due_at=min(due) if due else None):
                 return

@@ -36,5 +36,5 @@ def refund_agent(
             tool(refunds.propose_refund, kind="effect"),
             hand_off,
         ),
-        approvals=RefundApprovals(ledger=ledger, rules=rules),
+        approvals=RefundApprovals(ledger=ledger, payments=payments, rules=rules),
     )

@@ -8,13 +8,14 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal, cast
 
-from agent.approval import Answer, Card, CardFact, CardOutcome, LeadDecision, Request
+from agent.approval import Answer, Card, CardFact, CardOutcome, Found, LeadDecision, Request
 from agent.refunds.money import plain_rupees, rupees
 from agent.refunds.ports import (
     Decided,
     Decision,
     Ledger,
     Order,
+    Payments,
     Refund,
     RefundStatus,
     Rules,
@@ -32,8 +33,9 @@ _REASONS = {
 class RefundApprovals:
     """`Approvals` over the ledger: each decision is one transaction on one row."""
 
-    def __init__(self, *, ledger: Ledger, rules: Rules) -> None:
+    def __init__(self, *, ledger: Ledger, payments: Payments, rules: Rules) -> None:
         self._ledger = ledger
+        self._payments = payments
         self._rules = rules
 
     async def current(self, request: Request) -> Card:
@@ -62,6 +64,19 @@ class RefundApprovals:
     async def show_anew(self, request: Request) -> Card:
         row = await self._ledger.show_anew(request.key, request.card.version)
         return _card_now(request.card, row or await self._row(request))
+
+    async def look_up(self, key: str, card: Card | None) -> Found | None:
+        row = await self._ledger.find(key)
+        if row is not None and row.status in (RefundStatus.INTENDED, RefundStatus.UNKNOWN):
+            payment = await self._payments.look_up(row)
+            if payment is not None:
+                row = await self._ledger.record(key, payment)
+        if row is None or row.status not in (RefundStatus.PAID, RefundStatus.FAILED):
+            return None
+        outcome = _outcome(row)
+        told = outcome.detail if outcome is not None else ""
+        now = None if card is None else _card_now(card, row)
+        return Found(text=f"The payment that was not confirmed is known now. {told}", card=now)
 
     async def close(
         self, request: Request, verdict: Literal["expired", "withdrawn"], *, at: float

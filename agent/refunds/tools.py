@@ -244,15 +244,18 @@ def _issued(row: Refund) -> Result:
 def _not_confirmed(row: Refund, *, now: float) -> Later | HandOff:
     """The outcome isn't known: look again for a while, then a person has to."""
     amount = rupees(row.amount_paise)
+    receipt = f"Your refund of {amount} is approved and is being confirmed."
     if now - (row.intended_at or now) < LOOK_UP_FOR_SECONDS:
         return Later(
             seconds=LOOK_UP_EVERY_SECONDS,
             line=f"The refund of {amount} is approved; the payment is not confirmed yet.",
+            receipt=receipt,
         )
     log.error("%s: refund of %s approved, not yet confirmed", row.key, amount)
     return HandOff(
         reason=f"The refund of {amount} is approved, not yet confirmed by the payment system.",
-        receipt=f"Your refund of {amount} is approved and is being confirmed.",
+        receipt=receipt,
+        unsettled=True,
     )
 
 

@@ -156,8 +156,7 @@ class Bench:
             await advance(self.harness, claimed)
             if self.sending:
                 await self.send(lease)
-            due_at = self.waiting.due_at(claimed.run, now=self.clock())
-            if await self.store.release(lease, due_at=due_at):
+            if await self.store.release(lease, due_at=claimed.due_at()):
                 return
 
     async def go_after(self, seconds: float) -> None:

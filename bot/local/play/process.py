@@ -56,16 +56,28 @@ class BotProcess:
 
     async def kill(self) -> None:
         """`kill -9`; returns when the process is gone."""
-        await self._signal(signal.SIGKILL)
+        self.send(signal.SIGKILL)
+        await self.wait()
 
     async def stop(self) -> int:
         """SIGTERM, as a deploy does; the exit code. Killed when it takes too long."""
+        self.send(signal.SIGTERM)
         try:
             async with asyncio.timeout(STOP_SECONDS):
-                await self._signal(signal.SIGTERM)
+                return await self.wait()
         except TimeoutError:
             await self.kill()
-        return self.exit_code or 0
+            return await self.wait()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal; nothing when the process has ended or was never started."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
+    async def wait(self) -> int:
+        """Its exit code once it ended; 0 when it was never started."""
+        return 0 if self._process is None else await self._process.wait()
 
     def log_tail(self, lines: int = 15) -> str:
         """The newest lines of its log."""
@@ -73,13 +85,6 @@ class BotProcess:
             return ""
         text = self._log_path.read_text(encoding="utf-8", errors="replace")
         return "\n".join(text.splitlines()[-lines:])
-
-    async def _signal(self, number: signal.Signals) -> None:
-        if self._process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(number)
-        await self._process.wait()
 
 
 def _environment(settings: Mapping[str, str]) -> dict[str, str]:
