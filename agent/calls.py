@@ -9,6 +9,7 @@ import asyncio
 import time
 from dataclasses import replace
 
+from agent import telemetry
 from agent.case import Approval, Entry, Line, Question
 from agent.claimed import Claimed
 from agent.endings import dressed, hand_off, remember, show_card, watch
@@ -104,7 +105,14 @@ async def _timed_call(h: Harness, c: Claimed, call: Json) -> Called:
 
 
 async def _call(h: Harness, c: Claimed, call: Json) -> Called:
-    return await call_tool(h.agent.tool_table, call["name"], _context(h, c, call), call["input"])
+    with telemetry.tracer().start_as_current_span(
+        "casethread.tool",
+        attributes={"gen_ai.tool.name": call["name"], "gen_ai.tool.call.id": call["id"]},
+    ) as span:
+        context = _context(h, c, call)
+        called = await call_tool(h.agent.tool_table, call["name"], context, call["input"])
+        span.set_attribute("casethread.tool.is_error", called.is_error)
+    return called
 
 
 def _context(h: Harness, c: Claimed, call: Json) -> Context:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agent import telemetry
 from agent.approval import Card
 from agent.case import Approval, DecisionLine, Entry, Handoff, Notice, Reply, Unsettled, Words
 from agent.claimed import Claimed
@@ -124,6 +125,7 @@ async def hand_off(
         told = " ".join([reason, *run.receipts])
         c.say(Notice(text=f"{run.run_id}: {told}", to=c.case.openers))
     c.note("end", status="handed_off", reason=reason)
+    telemetry.count("casethread.runs.handed_off", agent=run.agent)
 
 
 def watch(c: Claimed, call_id: str, *, now: float) -> None:

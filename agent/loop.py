@@ -10,7 +10,7 @@ import json
 import logging
 from decimal import Decimal
 
-from agent import events, trace
+from agent import events, telemetry, trace
 from agent.calls import answer_calls, reject_calls
 from agent.case import Line
 from agent.claimed import Claimed
@@ -50,6 +50,14 @@ async def advance(h: Harness, c: Claimed) -> None:
     Raises `LeaseLost` when another worker took the case: nothing more may be written then.
     """
     _charge_lost_call(h, c)
+    with telemetry.tracer().start_as_current_span("casethread.work") as span:
+        await _work(h, c)
+        if c.run is not None:
+            span.set_attributes(telemetry.run_attributes(c.run))
+            telemetry.tell_progress(span, c.run)
+
+
+async def _work(h: Harness, c: Claimed) -> None:
     while True:
         if not c.carrying_out:
             await events.apply(h, c)
@@ -211,6 +219,7 @@ async def _failed(h: Harness, c: Claimed, failure: Failure) -> None:
     c.record(trace.attempt_entry(c.running, failure, cost, at=now))
     if not failure.temporary:
         log.error("%s: Claude refused for good (%s): %s", run.run_id, failure.what, failure.detail)
+        telemetry.count("casethread.claude.refused", what=failure.what)
         await hand_off(h, c, f"Claude can't be used just now ({failure.what}); operators know.")
     elif now - since >= GIVE_UP_SECONDS:
         log.error("%s: no answer from Claude for 4 hours: %s", run.run_id, failure.detail)

@@ -2,7 +2,8 @@
 
 Removed: control characters (but tab and newline), bidirectional overrides and isolates, tag
 characters, unpaired surrogates, the byte order mark. Kept: the joiners that scripts and emoji
-need (U+200C, U+200D). Made visible: the harness's own mark, so that nobody else can write it.
+need (U+200C, U+200D). Made visible: the harness's own mark, so that nobody else can write it,
+not with something invisible in it or in wide letters either.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ _MISLEADING = re.compile(
     "\ud800-\udfff"
     "\U000e0000-\U000e007f]"  # tag characters: invisible, yet read by a model
 )
-_OUR_MARK = re.compile(r"<(?=\s*/?\s*harness)", re.IGNORECASE)
+# Possessive, so that a long row of spaces is gone through once.
+_UNSEEN = "[\\s\u00ad\u200b-\u200d\u2060-\u2064\ufe00-\ufe0f]*+"
+_OUR_MARK = re.compile(
+    f"[<\uff1c](?={_UNSEEN}[/\uff0f]?{_UNSEEN}{_UNSEEN.join('harness')})", re.IGNORECASE
+)
 
 
 def plain_words(text: str) -> str:
