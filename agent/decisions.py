@@ -8,13 +8,10 @@ from typing import Protocol
 from agent.approval import Answer, Card, LeadDecision
 from agent.case import Decided, Event
 from agent.claimed import Claimed
-from agent.endings import show_card, tell_decision
+from agent.endings import DECIDED, settle, show_card
 from agent.harness import Harness, request_of
 from agent.run import Pending, Status
 from agent.text import cut
-
-# What a lead decided; the others close a card on behalf of an event or a timer.
-_DECIDED = ("approved", "declined", "refused")
 
 
 class _Private(Protocol):
@@ -32,32 +29,10 @@ async def settle_decided(h: Harness, c: Claimed) -> bool:
     if run is None or run.status is not Status.WAITING_APPROVAL or run.pending is None:
         return False
     card = await h.approvals().current(request_of(run, run.pending))
-    if card.outcome is None or card.outcome.verdict not in _DECIDED:
+    if card.outcome is None or card.outcome.verdict not in DECIDED:
         return False
     settle(c, run.pending, card)
     return True
-
-
-def settle(c: Claimed, pending: Pending, card: Card) -> None:
-    """The card is decided: show it, say it, and let the waited call be carried out."""
-    shown = show_card(c, pending, card)
-    c.update(
-        status=Status.RUNNING,
-        pending=None,
-        waiting_since=None,
-        decided=replace(pending, card=shown),
-        started=pending.call_id,
-    )
-    tell_decision(c, shown)
-    if (outcome := shown.outcome) is not None:
-        c.note(
-            "decision",
-            verdict=outcome.verdict,
-            by=outcome.by,
-            key=shown.key,
-            amount_paise=shown.amount_paise,
-            note=outcome.note,
-        )
 
 
 async def decide(h: Harness, c: Claimed, event: Event, fact: Decided) -> None:
@@ -109,7 +84,7 @@ def _answer_decision(c: Claimed, pending: Pending, answer: Answer, private: _Pri
             c.note("decision", verdict="first_of_two", by=shown.approved_by[-1], key=shown.key)
         case "already_decided" if outcome is not None:
             _tell_closed(answer.card, private)
-            if outcome.verdict in _DECIDED:
+            if outcome.verdict in DECIDED:
                 settle(c, pending, answer.card)
         case "already_approved":
             private("Your approval is kept. A second lead has to approve as well.")

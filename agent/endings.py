@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from agent import telemetry
 from agent.approval import Card
@@ -19,6 +20,8 @@ from agent.text import cut
 COLLEAGUE = "I've passed your request to a colleague, who will reply within a few hours."
 
 LOOK_AGAIN_SECONDS = 120.0
+DECIDED = ("approved", "declined", "refused")
+"""What a lead decided; the other verdicts close a card on behalf of an event or a timer."""
 
 _HISTORY_ENTRIES = 20
 _HISTORY_CHARACTERS = 500
@@ -83,20 +86,22 @@ async def hand_off(
     reason: str,
     *,
     to_customer: bool = True,
-    in_thread: bool = True,
+    told: Literal["in_thread", "elsewhere", "nowhere"] = "in_thread",
     reply: str | None = None,
-) -> None:
+) -> bool:
     """The run ends in the hands of a person, who is told; an open card is closed.
 
     `to_customer` False: no words for the customer are posted. `reply`: the agent's own words are
-    posted for the customer instead of ours. `in_thread` False: the thread is gone, staff are told
-    elsewhere. What was paid in this run is always told.
+    posted for the customer instead of ours. `told` is where staff read it: elsewhere when the
+    thread is gone, nowhere when who did it sees it anyway. What was paid in this run is always
+    told. False when a lead's decision came first: the run goes on with that, and has not ended.
     """
     run = c.running
     if run.status in FINAL:
-        return
-    if run.pending is not None and run.pending.card is not None:
-        await _withdraw(h, c, run.pending)
+        return True
+    pending = run.pending
+    if pending is not None and pending.card is not None and not await _withdraw(h, c, pending):
+        return False
     run = c.running
     if run.later_since is not None and run.started is not None:
         watch(c, run.started, now=h.now())
@@ -119,13 +124,14 @@ async def hand_off(
         waiting_since=None,
         ended_at=h.now(),
     )
-    if in_thread:
+    if told == "in_thread":
         c.say(Handoff(text=text, reason=reason, run_id=run.run_id, openers=c.case.openers))
-    else:
-        told = " ".join([reason, *run.receipts])
-        c.say(Notice(text=f"{run.run_id}: {told}", to=c.case.openers))
+    elif told == "elsewhere":
+        words = " ".join([reason, *run.receipts])
+        c.say(Notice(text=f"{run.run_id}: {words}", to=c.case.openers))
     c.note("end", status="handed_off", reason=reason)
     telemetry.count("casethread.runs.handed_off", agent=run.agent)
+    return True
 
 
 def watch(c: Claimed, call_id: str, *, now: float) -> None:
@@ -141,12 +147,37 @@ def watch(c: Claimed, call_id: str, *, now: float) -> None:
     c.amend(unsettled=(*c.case.unsettled, unsettled))
 
 
-async def _withdraw(h: Harness, c: Claimed, pending: Pending) -> None:
-    """Close the open card; expiry has closed it already, then it keeps that outcome."""
-    run = c.running
-    card = await h.approvals().close(request_of(run, pending), "withdrawn", at=h.now())
+async def _withdraw(h: Harness, c: Claimed, pending: Pending) -> bool:
+    """Close the open card. False when a lead's decision was there first: that comes first now."""
+    card = await h.approvals().close(request_of(c.running, pending), "withdrawn", at=h.now())
+    if card.outcome is not None and card.outcome.verdict in DECIDED:
+        settle(c, pending, card)
+        return False
     show_card(c, pending, card)
-    c.note("decision", verdict=card.outcome.verdict if card.outcome else "open", key=card.key)
+    c.note("decision", verdict="withdrawn", key=card.key)
+    return True
+
+
+def settle(c: Claimed, pending: Pending, card: Card) -> None:
+    """The card is decided: show it, say it, and let the waited call be carried out."""
+    shown = show_card(c, pending, card)
+    c.update(
+        status=Status.RUNNING,
+        pending=None,
+        waiting_since=None,
+        decided=replace(pending, card=shown),
+        started=pending.call_id,
+    )
+    tell_decision(c, shown)
+    if (outcome := shown.outcome) is not None:
+        c.note(
+            "decision",
+            verdict=outcome.verdict,
+            by=outcome.by,
+            key=shown.key,
+            amount_paise=shown.amount_paise,
+            note=outcome.note,
+        )
 
 
 def show_card(c: Claimed, pending: Pending, card: Card) -> Card:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from agent.case import (
-    Approval,
     Case,
     CustomerChosen,
     Decided,
@@ -21,7 +20,6 @@ from agent.case import (
     Event,
     Feedback,
     GaveBack,
-    Line,
     Message,
     NotACase,
     Picker,
@@ -30,28 +28,23 @@ from agent.case import (
     WrongCustomer,
 )
 from agent.claimed import Claimed
-from agent.decisions import decide, settle, settle_decided
+from agent.decisions import decide, settle_decided
 from agent.endings import (
-    LOOK_AGAIN_SECONDS,
     hand_off,
     remember,
     show_card,
     start_run,
-    tell_decision,
 )
 from agent.harness import Harness, request_of
 from agent.messages import reply_content
 from agent.ports import StoredEvent
 from agent.run import FINAL, Pending, Status
 from agent.text import cut, plain_words
+from agent.timers import apply_timers, look_up_unsettled
 
 log = logging.getLogger(__name__)
 
 NOTE_MARK = "//"
-NOBODY_ANSWERED = "Nobody answered."
-# For an hour every two minutes, then hourly.
-LOOKS_SOON = 30
-LOOK_LATE_SECONDS = 3_600.0
 
 _KEPT_WORDS = 30
 _KEPT_NOTES = 50
@@ -74,10 +67,13 @@ async def apply(h: Harness, c: Claimed) -> None:
             # A save holds one run, and this event may start another: the last one's end goes first.
             await c.save()
         await _apply_one(h, c, event)
-        c.done_with(*ids)
         changed = True
-    changed = await _apply_timers(h, c) or changed
-    changed = await _look_up_unsettled(h, c) or changed
+        if c.carrying_out and not isinstance(event.fact, Decided):
+            # A decision that another worker made came first; this event waits for its payment.
+            break
+        c.done_with(*ids)
+    changed = await apply_timers(h, c) or changed
+    changed = await look_up_unsettled(h, c) or changed
     if changed:
         await c.save()
 
@@ -262,7 +258,8 @@ async def _deleted(h: Harness, c: Claimed, fact: Deleted) -> None:
         return
     if c.run is not None:
         reason = "The thread's first message was deleted."
-        await hand_off(h, c, reason, to_customer=False, in_thread=False)
+        if not await hand_off(h, c, reason, to_customer=False, told="elsewhere"):
+            return
     c.amend(closed="deleted")
 
 
@@ -301,7 +298,9 @@ async def _wrong_customer(h: Harness, c: Claimed, fact: WrongCustomer) -> None:
         c.tell(fact.by, fact.place, text)
         return
     words = c.case.words
-    await hand_off(h, c, "The wrong customer was chosen.", to_customer=False)
+    reason = "The wrong customer was chosen."
+    if not await hand_off(h, c, reason, to_customer=False, told="nowhere"):
+        return
     c.amend(
         customer_id=None,
         customer_name="",
@@ -345,67 +344,6 @@ def _feedback(c: Claimed, fact: Feedback) -> None:
     if told not in c.case.feedback:
         c.amend(feedback=(*c.case.feedback, told)[-_KEPT_FEEDBACK:])
     c.tell(fact.by, fact.place, "Thank you, that is kept with the case.")
-
-
-# Timers ----------------------------------------------------------------------------------------
-
-
-async def _apply_timers(h: Harness, c: Claimed) -> bool:
-    """A reminder, then expiry, when a pause lasts too long. True when something was done."""
-    run = c.run
-    if run is None or run.pending is None or run.waiting_since is None:
-        return False
-    pending, now = run.pending, h.now()
-    if now < h.waiting.pause_due_at(pending):
-        return False
-    if pending.reminded_at is None:
-        waits = "the customer's reply" if pending.kind == "customer" else "a support lead"
-        c.say(Line(text=f"Still waiting for {waits}.", to=c.case.openers))
-        c.update(pending=replace(pending, reminded_at=now))
-        c.note("reminder", waits_for=pending.kind)
-        return True
-    # An answer in time may be in the thread and not here yet: it wins, so look before closing.
-    if not await h.read_thread(c.case_id) or len(await c.inbox()) > 0:
-        return False
-    await _expire(h, c, pending)
-    return True
-
-
-async def _expire(h: Harness, c: Claimed, pending: Pending) -> None:
-    if pending.card is not None:
-        card = await h.approvals().close(request_of(c.running, pending), "expired", at=h.now())
-        if card.outcome is not None and card.outcome.verdict != "expired":
-            settle(c, pending, card)
-            return
-        shown = show_card(c, pending, card)
-        tell_decision(c, shown)
-        c.update(decided=replace(pending, card=shown), pending=None)
-    c.answer(pending.call_id, NOBODY_ANSWERED, is_error=True)
-    c.note("result", call_id=pending.call_id, tool=pending.tool, is_error=True)
-    who = "customer" if pending.kind == "customer" else "support lead"
-    await hand_off(h, c, f"Nobody answered in time: no {who} did.")
-
-
-async def _look_up_unsettled(h: Harness, c: Claimed) -> bool:
-    """What became of payments that nobody knew of at a handoff; staff read it when it is known."""
-    now = h.now()
-    due = [each for each in c.case.unsettled if each.look_at <= now] if c.known else []
-    for each in due:
-        found = await h.approvals().look_up(each.key, each.card)
-        kept = tuple(one for one in c.case.unsettled if one.key != each.key)
-        if found is None:
-            wait = LOOK_AGAIN_SECONDS if each.looks < LOOKS_SOON else LOOK_LATE_SECONDS
-            again = replace(each, looks=each.looks + 1, look_at=now + wait)
-            c.amend(unsettled=(*kept, again))
-            continue
-        c.amend(unsettled=kept)
-        c.say(Line(text=found.text, to=c.case.openers))
-        if each.post_id is not None and found.card is not None:
-            run_id = each.key.partition(":")[0]
-            card = Approval(card=found.card, openers=c.case.openers, run_id=run_id)
-            c.say(card, update_of=each.post_id)
-        c.note("payment", key=each.key, text=found.text)
-    return bool(due)
 
 
 def _with(openers: tuple[str, ...], user: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,8 +24,9 @@ from agent.limits import Limits, Waiting
 from agent.ports import CaseStore, Clock
 from agent.pricing import load_prices, price_of
 from agent.refunds.agent import refund_agent
-from agent.refunds.ports import Refund, Rules
+from agent.refunds.ports import Payments, Refund, Rules
 from bot.approvers import SlackApprovers
+from bot.catching_up import CatchUp
 from bot.listeners import FrontDesk, Identity, build_app
 from bot.people import People
 from bot.photos import SlackPhotos
@@ -58,10 +59,15 @@ class Bot:
 
 @asynccontextmanager
 async def running_bot(
-    settings: Settings, *, now: Clock = time.time, look_seconds: float = LOOK_SECONDS
+    settings: Settings,
+    *,
+    now: Clock = time.time,
+    look_seconds: float = LOOK_SECONDS,
+    payer: Callable[[Payments], Payments] | None = None,
 ) -> AsyncGenerator[Bot]:
     """The bot and its workers, connected and at work; drained on the way out.
 
+    `payer` puts somebody between the agent and whoever pays.
     Raises `ConfigurationError`, one line for the operator, when a setting does not fit the world.
     """
     async with AsyncExitStack() as parts:
@@ -90,7 +96,7 @@ async def running_bot(
             orders=shop.orders,
             policies=shop.policies,
             ledger=shop.ledger,
-            payments=shop.payments,
+            payments=shop.payments if payer is None else payer(shop.payments),
             rules=rules,
         )
         approvers = SlackApprovers(
@@ -124,6 +130,7 @@ async def running_bot(
             people=People(client, team_id=identity.team_id, now=now),
             now=now,
         )
+        read_thread = ThreadReader(desk)
         harness = Harness(
             store=store,
             claude=claude,
@@ -133,7 +140,7 @@ async def running_bot(
             customers=name_of,
             approvers=approvers,
             fetch_photo=SlackPhotos(client),
-            read_thread=ThreadReader(desk),
+            read_thread=read_thread,
             limits=Limits(max_steps=settings.max_steps, max_cost_usd=settings.max_cost_usd),
             waiting=Waiting(
                 remind_after_seconds=settings.remind_after_seconds,
@@ -156,11 +163,15 @@ async def running_bot(
         handler = AsyncSocketModeHandler(build_app(desk), _secret(settings.slack_app_token))
         parts.push_async_callback(handler.close_async)
         await handler.connect_async()
+        catch_up = CatchUp(store=store, read_thread=read_thread, wake=workers.wake)
+        catch_up.begin()
+        catch_up.watch(handler.client.is_connected)
         looking = asyncio.create_task(workers.run(), name="workers")
         try:
             yield Bot(store=store, shop=shop, workers=workers, looking=looking)
         finally:
             # No further event is taken; what was not acknowledged, Slack delivers again.
+            await catch_up.close()
             await handler.close_async()
             await workers.drain(seconds=DRAIN_SECONDS)
             await looking

@@ -275,6 +275,11 @@ def _check_together(settings: Settings) -> None:
             "SLACK_APP_TOKEN is missing beside SLACK_BOT_TOKEN: set it to the app's xapp-… token,"
             " or unset both to try the local workspace."
         )
+    if settings.second_approval_over_paise < settings.approval_limit_paise:
+        raise ConfigurationError(
+            "CASETHREAD_SECOND_APPROVAL_OVER is below CASETHREAD_APPROVAL_LIMIT: what is paid"
+            " without a lead can't need two, so set it to at least that amount."
+        )
     if not settings.slack_configured:
         return
     if settings.anthropic_api_key is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from typing import Any, Literal, cast
+from typing import Literal
 
 from agent.approval import Answer, Card, CardFact, CardOutcome, Found, LeadDecision, Request
 from agent.refunds.money import plain_rupees, rupees
@@ -28,6 +29,9 @@ _REASONS = {
     "not_delivered": "not delivered",
     "changed_mind": "changed their mind",
 }
+
+# The beginning of a passage as `search_policies` gives it, in JSON.
+_PASSAGE = re.compile(r'\{"policy_id": ("(?:[^"\\]|\\.)*"), "title": ("(?:[^"\\]|\\.)*")')
 
 
 class RefundApprovals:
@@ -101,7 +105,7 @@ def proposal_card(context: Context, row: Refund, order: Order, history: Sequence
     facts = [
         CardFact(label="Customer", value=f"{context.customer_name} ({row.customer_id})"),
         CardFact(label="Order", value=f"{order.order_id}: {_items(order)}"),
-        CardFact(label="Reason", value=_REASONS.get(row.reason, row.reason)),
+        CardFact(label="Reason", value=_REASONS[row.reason]),
         CardFact(
             label="Money",
             value=(
@@ -232,8 +236,7 @@ def _consulted(context: Context) -> str:
     """Ids and titles of the policies that this run's searches gave, each once."""
     found: dict[str, str] = {}
     for text in context.earlier.get("search_policies", ()):
-        if not text.startswith("["):
-            continue
-        for passage in cast("list[dict[str, Any]]", json.loads(text)):
-            found[passage["policy_id"]] = passage["title"]
+        # Not the whole of it as JSON: a result that was too long ends anywhere.
+        for policy_id, title in _PASSAGE.findall(text):
+            found[json.loads(policy_id)] = json.loads(title)
     return "; ".join(f"{title} ({policy_id})" for policy_id, title in found.items()) or "none"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from PIL import Image as Pictures
+from sqlalchemy import select
 
 from agent.approval import Card, Verdict
 from agent.case import (
@@ -52,6 +53,7 @@ from agent.run import Json, Run
 from bot.local.claude import Exchange, LocalClaude, Turn, call
 from storage import open_store
 from storage.shop import Shop, open_shop
+from storage.shop.database import payouts
 
 CASE = "T1:C1:1790000000.000100"
 NOW = 1_790_000_000.0
@@ -283,6 +285,12 @@ class Bench:
         rows = await self.shop.ledger.history(order_id)
         return [row for row in rows if row.run_id is not None]
 
+    async def payouts(self) -> list[int]:
+        """Every amount that ever left, in paise, by the payments' own books."""
+        return await self.shop.database.read(
+            lambda connection: list(connection.scalars(select(payouts.c.amount_paise)))
+        )
+
     @property
     def answered(self) -> list[Exchange]:
         return [each for each in self.claude.requests if each.outcome == "answered"]
@@ -317,15 +325,21 @@ class Bench:
 
 
 @asynccontextmanager
-async def new_bench(folder: Path, claude: LocalClaude, clock: Clock) -> AsyncGenerator[Bench]:
-    """A fresh case on the shop in `folder` (`shop.db`, made if it is not there)."""
+async def new_bench(
+    folder: Path, claude: LocalClaude, clock: Clock, *, client: Claude | None = None
+) -> AsyncGenerator[Bench]:
+    """A fresh case on the shop in `folder` (`shop.db`, made if it is not there).
+
+    `client` is whoever asks the local Claude, where many benches share one.
+    """
     async with AsyncExitStack() as parts:
         store = open_store(f"sqlite:///{folder}/cases.db", now=clock)
         parts.push_async_callback(store.close)
         shop = open_sample(folder, clock)
         parts.push_async_callback(shop.close)
-        client = Claude(api_key="sk-ant-local", base_url=claude.base_url, max_retries=0)
-        parts.push_async_callback(client.close)
+        if client is None:
+            client = new_client(claude)
+            parts.push_async_callback(client.close)
         yield Bench(
             claude=claude,
             clock=clock,
@@ -335,6 +349,11 @@ async def new_bench(folder: Path, claude: LocalClaude, clock: Clock) -> AsyncGen
             connections=parts,
             client=client,
         )
+
+
+def new_client(claude: LocalClaude) -> Claude:
+    """Without the SDK's own retries, which take real time."""
+    return Claude(api_key="sk-ant-local", base_url=claude.base_url, max_retries=0)
 
 
 def open_sample(folder: Path, clock: Clock) -> Shop:

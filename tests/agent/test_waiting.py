@@ -6,8 +6,8 @@ import pytest
 
 from agent.case import Approval, DecisionLine, Handoff, Line, PrivateLine, Question
 from agent.endings import COLLEAGUE
-from agent.events import NOBODY_ANSWERED
 from agent.limits import Waiting
+from agent.timers import NOBODY_ANSWERED
 from bot.local.claude import Turn, say
 from tests.agent.bench import Bench, ask, message, propose
 
@@ -49,7 +49,7 @@ async def test_expiry_comes_after_its_grace_without_a_call_of_the_model(
     run = await bench.run()
     assert run.status == "handed_off"
     assert "Nobody answered" in str(run.reason)
-    assert run.results[0]["content"] == NOBODY_ANSWERED
+    assert run.results[0]["content"] == "Nobody answered."
     [handoff] = bench.shown(Handoff)
     assert handoff.text == COLLEAGUE
     assert len(bench.claude.requests) == 1

@@ -110,3 +110,15 @@ async def test_after_a_restart_the_card_changes_while_the_model_still_thinks(sta
         assert stage.find(root, REPLY) is None
         stage.claude.faults.release()
         await stage.status(root, "white_check_mark")
+
+
+async def test_a_reply_that_slack_gave_up_delivering_is_read_after_the_start(stage: Stage) -> None:
+    stage.claude.script("speaker", [call("ask_customer", question=QUESTION), say("Thanks.")])
+    async with stage.on():
+        root = await stage.open(WORDS)
+        await stage.shown(root, QUESTION)
+        await stage.status(root, "speech_balloon")
+    await stage.ravi.reply(root, "Here it is.")
+    stage.slack.faults.give_up_events()
+    async with stage.on():
+        await stage.shown(root, "Thanks.")

@@ -54,6 +54,10 @@ class Faults:
         finally:
             self._sockets.release()
 
+    def give_up_events(self) -> None:
+        """Events that wait for a delivery never come: Slack stops trying after some minutes."""
+        self._sockets.give_up()
+
     async def disconnect_sockets(self, *, announce: bool = False) -> None:
         """Closes the app's sockets; with `announce` after a polite disconnect message."""
         await self._sockets.disconnect_all(announce=announce)

@@ -58,25 +58,25 @@ class LocalSlack:
         self.manifest = read_manifest(manifest)
         self.unfurl_links = unfurl_links
         seed = seed or cartwise(self.manifest)
-        self._app = seed.apps[0]
+        self.app = seed.apps[0]
         self._bell = Bell()
         self.workspace = Workspace(seed, now=now, bell=self._bell)
-        self._surfaces = Surfaces(self.workspace)
+        self.surfaces = Surfaces(self.workspace)
         self.sockets = SocketMode(
-            app_id=self._app.id,
+            app_id=self.app.id,
             bell=self._bell,
             ack_timeout_seconds=ack_timeout_seconds,
             retry_delays_seconds=retry_delays_seconds,
             queue_limit=queue_limit,
         )
         self.faults = Faults(self.sockets)
-        self._api = WebApi(self.workspace, self._surfaces, self.sockets, self.faults, rate_limits)
-        feed = EventFeed(self.workspace, self._app, self.manifest, self.sockets.send_event)
-        interactions = Interactions(
+        self._api = WebApi(self.workspace, self.surfaces, self.sockets, self.faults, rate_limits)
+        feed = EventFeed(self.workspace, self.app, self.manifest, self.sockets.send_event)
+        self.interactions = Interactions(
             self.workspace,
-            self._surfaces,
+            self.surfaces,
             self.sockets,
-            self._app,
+            self.app,
             self._record_refusal,
             self._api.answer_response_url,
         )
@@ -84,11 +84,11 @@ class LocalSlack:
             user.id: Person(
                 user,
                 workspace=self.workspace,
-                surfaces=self._surfaces,
-                interactions=interactions,
+                surfaces=self.surfaces,
+                interactions=self.interactions,
                 feed=feed,
                 manifest=self.manifest,
-                app=self._app,
+                app=self.app,
                 unfurl_links=lambda: self.unfurl_links,
             )
             for user in seed.users
@@ -136,13 +136,13 @@ class LocalSlack:
 
     @property
     def bot_token(self) -> str:
-        return self._app.bot_token
+        return self.app.bot_token
 
     @property
     def app_token(self) -> str:
-        if self._app.app_token is None:
+        if self.app.app_token is None:
             raise LookupError("the first app of the seed has no app token")
-        return self._app.app_token
+        return self.app.app_token
 
     # People and apps
 
@@ -249,4 +249,4 @@ class LocalSlack:
         raise LookupError(f"there is no user group {handle}")
 
     def _record_refusal(self, kind: str, answer: Json | None, refusal: RefusedError) -> None:
-        self._api.record(kind, answer, refusal, app=self._app)
+        self._api.record(kind, answer, refusal, app=self.app)

@@ -85,6 +85,11 @@ class SocketMode:
         """How many events the app hasn't acknowledged yet."""
         return len(self._waiting)
 
+    @property
+    def pending(self) -> list[Json]:
+        """The payloads of those events, oldest first."""
+        return [delivery.payload for delivery in self._waiting]
+
     def issue_ticket(self) -> str:
         """A one-time right to connect."""
         ticket = secrets.token_urlsafe(16)
@@ -111,6 +116,14 @@ class SocketMode:
         if self._last is None:
             raise LookupError("no event was sent yet")
         self._enqueue(Delivery(payload=self._last, attempt=1, reason="timeout"))
+
+    def give_up(self) -> None:
+        """Nothing that waits is delivered any more, as when the app was away for too long."""
+        for delivery in self._waiting:
+            self._cancel_timer(delivery)
+            self.undelivered.append(delivery.payload)
+        self._waiting.clear()
+        self._bell.ring()
 
     def hold(self) -> None:
         self._held = []

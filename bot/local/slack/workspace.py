@@ -275,6 +275,15 @@ class Workspace:
         self._last_id += 1
         return f"{prefix}{self._last_id:08d}"
 
+    @property
+    def counters(self) -> tuple[int, int]:
+        """The last message time (in microseconds) and the last id that were given out."""
+        return self._last_microseconds, self._last_id
+
+    def resume(self, counters: tuple[int, int]) -> None:
+        """Go on counting where another workspace with this content stopped."""
+        self._last_microseconds, self._last_id = counters
+
     # Looking things up
 
     def user(self, name_or_id: str) -> User:

@@ -1,0 +1,74 @@
+"""What is due without anybody doing something: reminders, expiry, looking up what was unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent.case import Approval, Line
+from agent.claimed import Claimed
+from agent.endings import LOOK_AGAIN_SECONDS, hand_off, settle, show_card, tell_decision
+from agent.harness import Harness, request_of
+from agent.run import Pending
+
+NOBODY_ANSWERED = "Nobody answered."
+# For an hour every two minutes, then hourly.
+LOOKS_SOON = 30
+LOOK_LATE_SECONDS = 3_600.0
+
+
+async def apply_timers(h: Harness, c: Claimed) -> bool:
+    """A reminder, then expiry, when a pause lasts too long. True when something was done."""
+    run = c.run
+    if run is None or run.pending is None or run.waiting_since is None:
+        return False
+    pending, now = run.pending, h.now()
+    if now < h.waiting.pause_due_at(pending):
+        return False
+    if pending.reminded_at is None:
+        waits = "the customer's reply" if pending.kind == "customer" else "a support lead"
+        c.say(Line(text=f"Still waiting for {waits}.", to=c.case.openers))
+        c.update(pending=replace(pending, reminded_at=now))
+        c.note("reminder", waits_for=pending.kind)
+        return True
+    # An answer in time may be in the thread and not here yet: it wins, so look before closing.
+    if not await h.read_thread(c.case_id) or len(await c.inbox()) > 0:
+        return False
+    await _expire(h, c, pending)
+    return True
+
+
+async def _expire(h: Harness, c: Claimed, pending: Pending) -> None:
+    if pending.card is not None:
+        card = await h.approvals().close(request_of(c.running, pending), "expired", at=h.now())
+        if card.outcome is not None and card.outcome.verdict != "expired":
+            settle(c, pending, card)
+            return
+        shown = show_card(c, pending, card)
+        tell_decision(c, shown)
+        c.update(decided=replace(pending, card=shown), pending=None)
+    c.answer(pending.call_id, NOBODY_ANSWERED, is_error=True)
+    c.note("result", call_id=pending.call_id, tool=pending.tool, is_error=True)
+    who = "customer" if pending.kind == "customer" else "support lead"
+    await hand_off(h, c, f"Nobody answered in time: no {who} did.")
+
+
+async def look_up_unsettled(h: Harness, c: Claimed) -> bool:
+    """What became of payments that nobody knew of at a handoff; staff read it when it is known."""
+    now = h.now()
+    due = [each for each in c.case.unsettled if each.look_at <= now] if c.known else []
+    for each in due:
+        found = await h.approvals().look_up(each.key, each.card)
+        kept = tuple(one for one in c.case.unsettled if one.key != each.key)
+        if found is None:
+            wait = LOOK_AGAIN_SECONDS if each.looks < LOOKS_SOON else LOOK_LATE_SECONDS
+            again = replace(each, looks=each.looks + 1, look_at=now + wait)
+            c.amend(unsettled=(*kept, again))
+            continue
+        c.amend(unsettled=kept)
+        c.say(Line(text=found.text, to=c.case.openers))
+        if each.post_id is not None and found.card is not None:
+            run_id = each.key.partition(":")[0]
+            card = Approval(card=found.card, openers=c.case.openers, run_id=run_id)
+            c.say(card, update_of=each.post_id)
+        c.note("payment", key=each.key, text=found.text)
+    return bool(due)

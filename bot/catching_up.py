@@ -1,0 +1,82 @@
+"""After a start or a gap in the connection: read the threads of open cases for missed replies.
+
+Slack gives an event up after about six minutes of trying; what people wrote later than that is
+only in the thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from agent.ports import CaseStore
+from agent.run import FINAL, Status
+
+log = logging.getLogger("casethread.slack")
+
+GAP_SECONDS: Final = 30.0
+"""A connection that was seen away for less misses nothing: Slack delivers again. The client needs
+up to 40 s to notice that a connection is dead."""
+CHECK_SECONDS: Final = 5.0
+PAUSE_SECONDS: Final = 1.3
+"""Between two threads: Slack allows about 50 reads a minute, and others need some of them."""
+
+
+class CatchUp:
+    """Reads open cases' threads, one after the other, in the background."""
+
+    def __init__(
+        self,
+        *,
+        store: CaseStore,
+        read_thread: Callable[[str], Awaitable[bool]],
+        wake: Callable[[str], None],
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
+        self._store = store
+        self._read_thread = read_thread
+        self._wake = wake
+        self._pause_seconds = pause_seconds
+        self._reading: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Start reading, unless it goes on already."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._read(), name="catching up")
+
+    def watch(self, is_connected: Callable[[], Awaitable[bool]]) -> None:
+        """Begin again whenever the connection is back after a gap."""
+        self._watching = asyncio.create_task(self._watch(is_connected), name="connection")
+
+    async def close(self) -> None:
+        """Stop reading."""
+        for task in (self._watching, self._reading):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _watch(self, is_connected: Callable[[], Awaitable[bool]]) -> None:
+        connected_at = time.monotonic()
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            if not await is_connected():
+                continue
+            gap = time.monotonic() - connected_at
+            if gap >= GAP_SECONDS:
+                log.warning("no connection to Slack for %.0f s: reading open threads", gap)
+                self.begin()
+            connected_at = time.monotonic()
+
+    async def _read(self) -> None:
+        for status in Status:
+            if status in FINAL:
+                continue
+            for line in await self._store.runs(status=status):
+                case_id = line.case.case_id
+                if await self._read_thread(case_id):
+                    self._wake(case_id)
+                await asyncio.sleep(self._pause_seconds)
