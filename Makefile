@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: help install run play test check lint format clean
+.PHONY: help install run play test check lint format bench mutation clean
 
 help:
 	@echo 'make run      start Casethread; with no Slack tokens, the local workspace in the browser'
@@ -14,6 +14,8 @@ help:
 	@echo 'make test     run the tests'
 	@echo 'make check    format, lint, types, imports, tests: what CI runs'
 	@echo 'make format   format the code and mend what the linter can'
+	@echo 'make mutation change the code that moves money and see that the tests notice (long)'
+	@echo 'make bench    what a run costs beside the bare SDK, as ratios'
 	@echo 'make install  make .venv with everything in it (the others do this by themselves)'
 	@echo 'make clean    remove .venv and caches; cases, the shop and .env stay'
 
@@ -46,10 +48,24 @@ lint: install
 	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/lint-imports --no-logo
 
+# Goes on where it ended; functions that changed since are tried again, and ARGS again anyway:
+#   make mutation ARGS='storage.shop.ledger.x__approve*'
+mutation: install
+	@test -x $(BIN)/mutmut || $(BIN)/python -m pip install -qq --disable-pip-version-check \
+	  -c constraints.txt -e '.[dev,mutation]'
+	@rm -rf mutants/tests
+	@nice $(BIN)/mutmut run --max-children $(JOBS) $(ARGS)
+	@$(BIN)/mutmut results
+	@$(BIN)/mutmut results --all true | awk '{ n[$$2]++ } END { dead = n["killed"] + n["timeout"]; \
+	  printf "%d of %d mutants killed: %.1f %%\n", dead, NR, 100 * dead / NR }'
+
 format: install
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
+bench: install
+	@$(BIN)/python -m bench
+
 clean:
-	@rm -rf .venv .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
+	@rm -rf .venv .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist mutants
 	@find agent bot storage tests -name __pycache__ -type d -prune -exec rm -rf {} +

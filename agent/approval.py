@@ -121,7 +121,8 @@ class Approvals(Protocol):
     async def look_up(self, key: str, card: Card | None) -> Found | None:
         """What became of an effect whose outcome was unknown; None while nobody knows.
 
-        Never carries the effect out: a person has the case by now. `card` is its approval's.
+        Never carries the effect out: a person has the case by now. `card` is its approval's. A
+        request that failed before a lead could see it is withdrawn.
         """
         ...
 

@@ -134,6 +134,12 @@ async def _take_result(h: Harness, c: Claimed, call: Json, called: Called) -> No
     c.answer(call["id"], called.text or "", is_error=called.is_error)
     c.note("result", call_id=call["id"], tool=call["name"], is_error=called.is_error)
     run = c.running
+    if called.crashed and _kind(h, call) == "effect" and h.agent.approvals is not None:
+        # What it did before it failed is not known.
+        watch(c, call["id"], now=h.now())
+        if run.later_since is not None:
+            c.update(receipts=(*run.receipts, run.later_receipt))
+            run = c.running
     c.update(
         crashed=run.crashed or called.crashed,
         retry_at=None,

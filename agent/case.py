@@ -299,8 +299,9 @@ class Post:
 
 @dataclass(frozen=True, kw_only=True)
 class Unsettled:
-    """An effect whose outcome nobody knew when its run was handed off; it is looked up until
-    somebody does. `post_id` and `card` are of its approval, where a lead gave one."""
+    """An effect whose outcome nobody knew when its call failed or its run was handed off; it is
+    looked up until somebody does. `post_id` and `card` are of its approval, where a lead gave one.
+    """
 
     key: str
     look_at: float

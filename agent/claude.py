@@ -45,7 +45,8 @@ class Turn:
 
     @property
     def stop_reason(self) -> str | None:
-        return self.message.get("stop_reason")
+        reason = self.message.get("stop_reason")
+        return reason if reason is None else str(reason)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +152,7 @@ class Claude:
             return failure("deadline", error, temporary=True, maybe_charged=True)
         except httpx2.HTTPError as error:
             return failure("connection", error, temporary=True, maybe_charged=True)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             # A body that isn't JSON, or JSON that is no message: never used as a turn.
             return failure("not a message", error, temporary=True, maybe_charged=True)
         return Turn(

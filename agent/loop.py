@@ -114,6 +114,9 @@ async def conclude(h: Harness, c: Claimed, run: Run) -> None:
             await _nudge(h, c, WRITE_THE_REPLY)
         case "max_tokens":
             await _cut_off(h, c)
+        case "pause_turn" if calls_of(turn):
+            # It can't go back with calls that have no results.
+            await _nudge(h, c, CALL_OR_REPLY)
         case "pause_turn":
             await ask(h, c, run)
             return
@@ -136,6 +139,7 @@ async def _take(h: Harness, c: Claimed, turn: Turn) -> None:
         steps=run.steps + 1,
         usage=run.usage + turn.usage,
         cost_usd=run.cost_usd + cost,
+        last_cost_usd=cost,
         working_seconds=run.working_seconds + turn.seconds,
         stop_reason=turn.stop_reason,
         cuts=run.cuts if turn.stop_reason == "max_tokens" else 0,
@@ -258,6 +262,11 @@ def _charge_lost_call(h: Harness, c: Claimed) -> None:
 
 
 def _estimate(h: Harness, c: Claimed, run: Run) -> Decimal:
-    """What a lost call may have cost: about 4 characters a token, nothing cached, a short reply."""
+    """What a lost call may have cost: as much as the step before it.
+
+    The first: about 4 characters a token, nothing cached, a short reply.
+    """
+    if run.steps:
+        return run.last_cost_usd
     characters = len(json.dumps(c.messages)) + len(json.dumps(h.agent.frozen))
     return h.price(run).cost(Usage(uncached=characters // 4, output=300))

@@ -110,8 +110,8 @@ def unsendable(content: Any, messages: Iterable[Json]) -> str | None:
     trace; None if it won't."""
     if not isinstance(content, list) or not content:
         return "no content"
-    if not _is_utf8(content):
-        return "text that UTF-8 can't hold"
+    if not _is_json(content):
+        return "text or a number that a request can't hold"
     seen = {call["id"] for message in messages for call in calls_of(message)}
     for block in cast("list[Any]", content):
         if not isinstance(block, dict) or "type" not in block:
@@ -131,11 +131,12 @@ def unsendable(content: Any, messages: Iterable[Json]) -> str | None:
     return None
 
 
-def _is_utf8(content: Any) -> bool:
-    """False with a lone surrogate somewhere: JSON's escapes can write one, UTF-8 can't."""
+def _is_json(content: Any) -> bool:
+    """False with a lone surrogate, which JSON's escapes can write and UTF-8 can't, and with a
+    number too large for a float, which was read as infinity."""
     try:
-        json.dumps(content, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
         return False
     return True
 

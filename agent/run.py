@@ -125,6 +125,8 @@ class Run:
     """Nudges in a row; a usable turn sets it back."""
     cuts: int = 0
     """Turns cut at `max_tokens` in a row."""
+    last_cost_usd: Decimal = Decimal(0)
+    """Of the latest step; what a lost call is charged by."""
     estimated_step: int = -1
     """The step for which a lost call was already charged by estimate."""
     failures: int = 0

@@ -201,9 +201,14 @@ def _between(entry: Json, names: Mapping[str, str], *, brief: bool) -> list[str 
         case kind:
             words = str(kind)
             detail = ", ".join(f"{name} {entry[name]}" for name in entry if name not in _ALWAYS)
+    costs: list[str | Text] = []
+    # A lost call's cost is an estimate, which the "~" says.
+    if entry["kind"] == "attempt" and float(entry["estimated_cost_usd"]):
+        costs = ["", "", "", "", f"~{_dollars(entry['estimated_cost_usd'])}"]
+        costs.append(_dollars(entry["total_cost_usd"]))
     if detail and (not brief or entry["kind"] not in _TOLD_BY_THE_CALL):
         words = f"{words}: {_words(detail)}"
-    return ["", Text(words, style=style)]
+    return ["", Text(words, style=style), *costs]
 
 
 def _words(text: object) -> str:

@@ -29,6 +29,15 @@ _REASONS = {
     "not_delivered": "not delivered",
     "changed_mind": "changed their mind",
 }
+_UNKNOWN = (RefundStatus.INTENDED, RefundStatus.UNKNOWN)
+
+# Any other that is decided was approved.
+_VERDICTS: dict[RefundStatus, Literal["declined", "expired", "withdrawn", "refused"]] = {
+    RefundStatus.DECLINED: "declined",
+    RefundStatus.EXPIRED: "expired",
+    RefundStatus.WITHDRAWN: "withdrawn",
+    RefundStatus.REFUSED: "refused",
+}
 
 # The beginning of a passage as `search_policies` gives it, in JSON.
 _PASSAGE = re.compile(r'\{"policy_id": ("(?:[^"\\]|\\.)*"), "title": ("(?:[^"\\]|\\.)*")')
@@ -71,15 +80,19 @@ class RefundApprovals:
 
     async def look_up(self, key: str, card: Card | None) -> Found | None:
         row = await self._ledger.find(key)
-        if row is not None and row.status in (RefundStatus.INTENDED, RefundStatus.UNKNOWN):
+        if row is not None and row.status is RefundStatus.WAITING:
+            # Its call failed before a lead could be asked.
+            row = await self._ledger.close(key, RefundStatus.WITHDRAWN, at=row.created_at)
+        if row is not None and row.status in _UNKNOWN:
             payment = await self._payments.look_up(row)
             if payment is not None:
                 row = await self._ledger.record(key, payment)
-        if row is None or row.status not in (RefundStatus.PAID, RefundStatus.FAILED):
+        if row is not None and row.status in _UNKNOWN:
             return None
-        outcome = _outcome(row)
-        told = outcome.detail if outcome is not None else ""
-        now = None if card is None else _card_now(card, row)
+        told = "Nothing was paid."
+        if row is not None and row.status in (RefundStatus.PAID, RefundStatus.FAILED):
+            told = _detail(row)
+        now = None if card is None or row is None else _card_now(card, row)
         return Found(text=f"The payment that was not confirmed is known now. {told}", card=now)
 
     async def close(
@@ -117,7 +130,7 @@ def proposal_card(context: Context, row: Refund, order: Order, history: Sequence
         CardFact(label="Earlier refunds", value=_earlier(earlier)),
         CardFact(label="Policies consulted", value=_consulted(context)),
     ]
-    base = Card(
+    return Card(
         key=row.key,
         version=row.version,
         digest=row.shown_digest,
@@ -125,8 +138,9 @@ def proposal_card(context: Context, row: Refund, order: Order, history: Sequence
         amount_paise=row.amount_paise,
         facts=tuple(facts),
         explanation=row.explanation,
+        needs_approvals=row.needs_approvals,
+        approved_by=_approved_by(row),
     )
-    return _card_now(base, row)
 
 
 def _card_now(base: Card, row: Refund) -> Card:
@@ -140,44 +154,50 @@ def _card_now(base: Card, row: Refund) -> Card:
         ),
         amount_paise=row.amount_paise,
         needs_approvals=max(row.needs_approvals, 1),
-        approved_by=tuple(each.by for each in row.approvals),
+        approved_by=_approved_by(row),
         outcome=_outcome(row),
     )
 
 
+def _approved_by(row: Refund) -> tuple[str, ...]:
+    return tuple(each.by for each in row.approvals)
+
+
 def _outcome(row: Refund) -> CardOutcome | None:
-    amount = rupees(row.amount_paise)
-    instead = (
-        f" (asked for {rupees(row.proposed_paise)})"
-        if row.amount_paise != row.proposed_paise
-        else ""
-    )
-    verdict: Literal["approved", "declined", "expired", "withdrawn", "refused"] = "approved"
-    detail = ""
-    match row.status:
-        case RefundStatus.WAITING:
-            return None
-        case RefundStatus.INTENDED:
-            detail = f"{amount}{instead} is being paid."
-        case RefundStatus.UNKNOWN:
-            detail = f"{amount}{instead}: approved, not yet confirmed by the payment system."
-        case RefundStatus.PAID:
-            detail = f"{amount}{instead} was paid, reference {row.reference}."
-        case RefundStatus.FAILED:
-            detail = f"The payment of {amount}{instead} failed; nothing was paid."
-        case RefundStatus.REFUSED:
-            verdict = "refused"
-            left = rupees(row.refundable_paise or 0)
-            detail = f"Not paid: only {left} was refundable at that moment."
-        case RefundStatus.DECLINED:
-            verdict = "declined"
-        case RefundStatus.EXPIRED:
-            verdict, detail = "expired", "Nobody answered in time. Nothing was paid."
-        case RefundStatus.WITHDRAWN:
-            verdict, detail = "withdrawn", "A colleague has the case. Nothing was paid."
+    if row.status is RefundStatus.WAITING:
+        return None
     return CardOutcome(
-        verdict=verdict, by=row.decided_by, at=row.decided_at, note=row.note, detail=detail
+        verdict=_VERDICTS.get(row.status, "approved"),
+        by=row.decided_by,
+        at=row.decided_at,
+        note=row.note,
+        detail=_detail(row),
     )
+
+
+def _detail(row: Refund) -> str:
+    """What became of the money, where the verdict alone doesn't say it."""
+    amount = rupees(row.amount_paise)
+    if row.amount_paise != row.proposed_paise:
+        amount += f" (asked for {rupees(row.proposed_paise)})"
+    match row.status:
+        case RefundStatus.WAITING | RefundStatus.DECLINED:
+            return ""
+        case RefundStatus.INTENDED:
+            return f"{amount} is being paid."
+        case RefundStatus.UNKNOWN:
+            return f"{amount}: approved, not yet confirmed by the payment system."
+        case RefundStatus.PAID:
+            return f"{amount} was paid, reference {row.reference}."
+        case RefundStatus.FAILED:
+            return f"The payment of {amount} failed; nothing was paid."
+        case RefundStatus.REFUSED:
+            left = rupees(row.refundable_paise or 0)
+            return f"Not paid: only {left} was refundable at that moment."
+        case RefundStatus.EXPIRED:
+            return "Nobody answered in time. Nothing was paid."
+        case RefundStatus.WITHDRAWN:
+            return "A colleague has the case. Nothing was paid."
 
 
 def _answer(request: Request, decided: Decided) -> Answer:

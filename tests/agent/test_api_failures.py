@@ -31,7 +31,10 @@ TEMPORARY: dict[str, tuple[Break, str]] = {
     "409": (lambda faults: faults.error(409, "conflict_error", "Conflict"), "409"),
     "cut": (lambda faults: faults.cut(), "connection"),
     "html": (lambda faults: faults.not_json(), "not a message"),
-    "html that says so": (lambda faults: faults.not_json(content_type="text/html"), "not a message"),
+    "html that says so": (
+        lambda faults: faults.not_json(content_type="text/html"),
+        "not a message",
+    ),
 }
 MAYBE_CHARGED = {"cut", "html", "html that says so"}
 FINAL: dict[str, Break] = {
@@ -58,6 +61,7 @@ async def test_what_is_temporary_parks_the_run_and_is_tried_again(kettle: Bench,
     await kettle.open(WORDS)
     run = await kettle.run()
     assert (run.status, run.steps) == ("running", 0)
+    assert run.failing_since is not None
     assert run.retry_at == pytest.approx(run.failing_since + 5)
     [attempt] = await kettle.trace("attempt")
     assert (attempt["error"], attempt["step"]) == (what, 1)
@@ -280,7 +284,9 @@ async def test_what_went_wrong_is_in_the_log_and_no_words_of_people_are(
     kettle.claude.faults.server_error()
     await kettle.open(WORDS)
     await kettle.go_after(5)
-    lines = [json.loads(each.getMessage()) for each in caplog.records if each.name.endswith("trace")]
+    lines = [
+        json.loads(each.getMessage()) for each in caplog.records if each.name.endswith("trace")
+    ]
     assert [each["kind"] for each in lines] == ["start", "attempt", "step", "result", "step", "end"]
     assert lines[2]["calls"] == ["get_order"]
     assert "kettle" not in caplog.text

@@ -9,7 +9,7 @@ from agent import Agent, Context, Pause, Tool, ask_customer, hand_off, tool
 from agent.calls import CASE_PASSED_ON, ONE_AT_A_TIME
 from agent.case import Approval, Question, Reply
 from agent.tools import ToolReturn
-from bot.local.claude import call, calls, say
+from bot.local.claude import Turn, call, calls, say
 from tests.agent.bench import MODEL, Bench, ask, blocks, propose, results
 
 WORDS = "The kettle from order 4502 arrived cracked."
@@ -60,11 +60,11 @@ def doings(bench: Bench, *, together: int = 1) -> Doings:
     return made
 
 
-def read(name: str):
+def read(name: str) -> Turn:
     return call("read", name=name)
 
 
-def write(name: str):
+def write(name: str) -> Turn:
     return call("write", name=name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from agent import Agent, Context, ask_customer, tool
@@ -60,7 +61,7 @@ async def test_each_request_of_a_run_begins_with_the_one_before(bench: Bench) ->
     await bench.says("The green one.")
     await bench.go()
     sent = [each.body["messages"] for each in bench.answered if each.body]
-    for earlier, later in zip(sent, sent[1:], strict=False):
+    for earlier, later in pairwise(sent):
         assert later[: len(earlier)] == earlier
         assert len(later) > len(earlier)
 

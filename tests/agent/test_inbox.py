@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from agent.case import Question, Reply
-from bot.local.claude import call, calls, refuse, say
+from bot.local.claude import ScriptedTurn, call, calls, refuse, say
 from tests.agent.bench import Bench, ask, blocks, message, results, texts
 
 WORDS = "The kettle from order 4502 arrived cracked."
@@ -27,8 +27,8 @@ async def while_claude_thinks(bench: Bench) -> AsyncGenerator[None]:
         await work
 
 
-async def opened(bench: Bench, *turns: object) -> None:
-    bench.claude.script("kettle", list(turns))  # type: ignore[arg-type]
+async def opened(bench: Bench, *turns: ScriptedTurn) -> None:
+    bench.claude.script("kettle", turns)
     await bench.says(WORDS, first=True)
     await bench.choose("cust_asha")
 
@@ -333,8 +333,7 @@ async def test_a_follow_up_starts_from_a_summary_that_says_who_said_what(bench: 
 
 
 async def test_the_summary_is_bounded_however_long_the_case_gets(bench: Bench) -> None:
-    await opened(bench, *[ask()] * 11, say("Done."))
-    bench.claude.script("kettle", [*[ask()] * 10, say("Done.")])
+    await opened(bench, *[ask()] * 10, say("Done."))
     await bench.go()
     for number in range(10):
         await bench.says(f"Answer {number}: " + "x" * 5_000)

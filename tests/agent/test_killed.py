@@ -1,85 +1,24 @@
 """A worker that dies, or is only slow, at any write: one payment, and the same conversation.
 
 Between two writes a worker only reads and asks the model, so dying right after each write is
-dying everywhere.
+dying everywhere. Whoever overtakes a slow worker goes on from the same place as after its death.
 """
 
 from __future__ import annotations
 
-import itertools
-import shutil
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import pytest
-from sqlalchemy import func, select
 
+from agent.case import TookOver
 from agent.errors import LeaseLost
 from agent.run import Json
-from bot.local.claude import LocalClaude, ScriptedTurn, call, calls, say
-from storage.shop.database import payouts
-from tests.agent.bench import (
-    CASE,
-    LEASE_SECONDS,
-    Bench,
-    Clock,
-    ask,
-    new_bench,
-    propose,
-    refunds_of,
-)
+from bot.local.claude import ScriptedTurn, call, calls, say
+from tests.agent.bench import CASE, LEASE_SECONDS, Bench, ask, propose
+from tests.agent.worlds import Fate, Killed, Worlds
 
-WRITES = {"save", "propose", "decide", "show_anew", "close", "record", "pay"}
-Part = TypeVar("Part")
 Act = Callable[[Bench], Awaitable[object]]
-Hook = Callable[[], Awaitable[None]]
-
-
-class Killed(BaseException):
-    """The end of a worker, which nothing in it can catch."""
-
-
-class Fate:
-    """Counts writes; `before` and `after` act at the one with this number."""
-
-    def __init__(self, number: int | None) -> None:
-        self._number = number
-        self.writes = 0
-        self.before: Hook | None = None
-        self.after: Hook | None = None
-
-    async def write(self, doing: Callable[[], Awaitable[Any]]) -> Any:
-        mine = self.writes == self._number
-        self.writes += 1
-        if mine and self.before is not None:
-            await self.before()
-        result = await doing()
-        if mine and self.after is not None:
-            await self.after()
-        return result
-
-    def over(self, part: Part) -> Part:
-        """The part, each of whose writes may be where it happens."""
-        return cast("Part", _Watched(part, self))
-
-
-@dataclass(frozen=True)
-class _Watched:
-    part: Any
-    fate: Fate
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.part, name)
-        if name not in WRITES:
-            return method
-
-        async def write(*given: Any, **named: Any) -> Any:
-            return await self.fate.write(lambda: method(*given, **named))
-
-        return write
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,15 +40,12 @@ class Ending:
     steps: int
     posts: list[tuple[str, str, str | None]]
     refunds: list[tuple[str, int]]
-    payments: int
+    payouts: list[int]
 
 
 async def ending(bench: Bench, story: Story) -> Ending:
     run = await bench.run()
     rows = [row for order in story.orders for row in await bench.refunds(order)]
-    paid = await bench.shop.database.read(
-        lambda connection: connection.scalar(select(func.count()).select_from(payouts)) or 0
-    )
     return Ending(
         messages=await bench.messages(),
         status=run.status,
@@ -117,87 +53,65 @@ async def ending(bench: Bench, story: Story) -> Ending:
         steps=run.steps,
         posts=[(type(each.content).__name__, each.post_id, each.update_of) for each in bench.posts],
         refunds=[(row.status, row.amount_paise) for row in rows],
-        payments=paid,
+        payouts=await bench.payouts(),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Theatre:
-    """Plays a story again and again, each time in a world of its own."""
+async def undisturbed(worlds: Worlds, story: Story) -> tuple[Ending, int]:
+    """How it ends, and after how many writes."""
+    fate = Fate(None)
+    async with worlds.new(fate) as bench:
+        for act in story.acts:
+            await act(bench)
+            await bench.go()
+        return await ending(bench, story), fate.writes
 
-    folder: Path
-    sample: Path
-    claude: LocalClaude
-    _worlds: itertools.count[int] = itertools.count()
 
-    @asynccontextmanager
-    async def world(self, fate: Fate) -> AsyncGenerator[Bench]:
-        folder = self.folder / str(next(self._worlds))
-        folder.mkdir()
-        shutil.copy(self.sample, folder / "shop.db")
-        async with new_bench(folder, self.claude, Clock()) as bench:
-            shop = bench.shop
-            bench.store = fate.over(bench.store)
-            agent = refunds_of(
-                shop, ledger=fate.over(shop.ledger), payments=fate.over(shop.payments)
-            )
-            bench.agent = replace(agent)
-            yield bench
-
-    async def undisturbed(self, story: Story) -> tuple[Ending, int]:
-        """How it ends, and after how many writes."""
-        fate = Fate(None)
-        async with self.world(fate) as bench:
-            for act in story.acts:
-                await act(bench)
+async def killed(worlds: Worlds, story: Story, number: int) -> Ending:
+    """The worker dies right after this write; another goes on when its lease is over."""
+    fate = Fate(number)
+    fate.after = die
+    async with worlds.new(fate) as bench:
+        for act in story.acts:
+            await act(bench)
+            try:
                 await bench.go()
-            return await ending(bench, story), fate.writes
-
-    async def killed(self, story: Story, number: int) -> Ending:
-        """The worker dies right after this write; another goes on when its lease is over."""
-        fate = Fate(number)
-
-        async def die() -> None:
-            raise Killed
-
-        fate.after = die
-        async with self.world(fate) as bench:
-            for act in story.acts:
-                await act(bench)
-                try:
-                    await bench.go()
-                except Killed:
-                    await bench.go_after(LEASE_SECONDS + 1)
-            return await ending(bench, story)
-
-    async def overtaken(self, story: Story, number: int) -> Ending:
-        """The worker stands still before this write until its lease is over and another has done
-        all there is to do; then it goes on as if nothing had been."""
-        fate = Fate(number)
-        async with self.world(fate) as bench:
-
-            async def stand_still() -> None:
+            except Killed:
                 await bench.go_after(LEASE_SECONDS + 1)
-
-            fate.before = stand_still
-            for act in story.acts:
-                await act(bench)
-                try:
-                    await bench.go()
-                except LeaseLost:
-                    await bench.go()
-            return await ending(bench, story)
+        return await ending(bench, story)
 
 
-@pytest.fixture
-async def theatre(
-    tmp_path: Path, sample_shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncGenerator[Theatre]:
-    # The same reference each time: it is part of the conversation that is compared.
-    monkeypatch.setattr("storage.shop.payouts.secrets.token_hex", lambda size: "a1" * size)
-    async with LocalClaude() as claude:
-        yield Theatre(folder=tmp_path, sample=sample_shop, claude=claude)
-        assert [each.error for each in claude.refused] == []
+async def overtaken(worlds: Worlds, story: Story, number: int) -> Ending:
+    """The worker stands still before this write until its lease is over and another has done all
+    there is to do; then it goes on as if nothing had been."""
+    fate = Fate(number)
+    async with worlds.new(fate) as bench:
+
+        async def stand_still() -> None:
+            await bench.go_after(LEASE_SECONDS + 1)
+
+        fate.before = stand_still
+        for act in story.acts:
+            await act(bench)
+            try:
+                await bench.go()
+            except LeaseLost:
+                await bench.go()
+        return await ending(bench, story)
+
+
+async def die() -> None:
+    raise Killed
+
+
+@pytest.fixture(autouse=True)
+def same_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A payment's reference is part of the conversation that is compared."""
+
+    def same(size: int) -> str:
+        return "a1" * size
+
+    monkeypatch.setattr("storage.shop.payouts.secrets.token_hex", same)
 
 
 async def opens(bench: Bench) -> None:
@@ -281,9 +195,7 @@ STORIES = {
     "a take-over behind an approval": Story(
         acts=[opens, approves_and_takes_over], turns=[propose()]
     ),
-    "nobody answers": Story(
-        acts=[opens, passes(4 * 3600), passes(3 * 86_400)], turns=[propose()]
-    ),
+    "nobody answers": Story(acts=[opens, passes(4 * 3600), passes(3 * 86_400)], turns=[propose()]),
     "another customer, then a later request": Story(
         acts=[opens, mends_the_customer, chooses_again, answers, adds],
         turns=[ask("Which order?"), say("Noted.")],
@@ -292,25 +204,48 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
-async def test_killed_after_any_write_the_story_ends_the_same(theatre: Theatre, name: str) -> None:
+@pytest.mark.parametrize("name", ["the seed trace", "an automatic refund beside a read"])
+async def test_killed_after_any_write_the_story_ends_the_same(worlds: Worlds, name: str) -> None:
     story = STORIES[name]
-    theatre.claude.script("", story.turns)
-    expected, writes = await theatre.undisturbed(story)
+    worlds.claude.script("", story.turns)
+    expected, writes = await undisturbed(worlds, story)
     assert writes >= 4
     for number in range(writes):
-        assert await theatre.killed(story, number) == expected, f"killed after write {number}"
+        assert await killed(worlds, story, number) == expected, f"killed after write {number}"
 
 
 @pytest.mark.parametrize("name", STORIES)
 async def test_overtaken_before_any_write_the_story_ends_the_same(
-    theatre: Theatre, name: str
+    worlds: Worlds, name: str
 ) -> None:
     story = STORIES[name]
-    theatre.claude.script("", story.turns)
-    expected, writes = await theatre.undisturbed(story)
+    worlds.claude.script("", story.turns)
+    expected, writes = await undisturbed(worlds, story)
     for number in range(writes):
-        assert await theatre.overtaken(story, number) == expected, f"overtaken at write {number}"
+        assert await overtaken(worlds, story, number) == expected, f"overtaken at write {number}"
+
+
+async def test_what_was_decided_before_the_death_comes_before_an_older_event(
+    worlds: Worlds,
+) -> None:
+    story = STORIES["a take-over behind an approval"]
+    worlds.claude.script("", story.turns)
+    fate = Fate(None)
+    async with worlds.new(fate) as bench:
+        await opens(bench)
+        await bench.go()
+        before_the_click = bench.clock.tick()
+        await approves(bench)
+        fate.after = die
+        fate.number = fate.writes
+        with pytest.raises(Killed):
+            await bench.go()
+        [row] = await bench.refunds("4471")
+        assert row.status == "intended"
+        await bench.deliver(TookOver(by="meena"), ts=before_the_click)
+        await bench.go_after(LEASE_SECONDS + 1)
+        assert await bench.payouts() == [249_900]
+        assert (await bench.run()).status == "handed_off"
 
 
 async def test_a_case_is_not_claimed_twice_at_once(bench: Bench) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent.case import Approval, Handoff, Line
-from agent.refunds.ports import Payment, Refund
+from agent.refunds.ports import Payment, Payments, Refund
 from bot.local.claude import call, say
-from storage.shop.payouts import ShopPayments
 from tests.agent.bench import Bench, propose, refunds_of, results
 
 WORDS = "My Bluetooth speaker, order 4471, arrived broken."
@@ -16,7 +15,7 @@ WORDS = "My Bluetooth speaker, order 4471, arrived broken."
 class Provider:
     """Pays through the shop's ledger, and answers as it is told."""
 
-    def __init__(self, payments: ShopPayments) -> None:
+    def __init__(self, payments: Payments) -> None:
         self._payments = payments
         self.answers: list[Payment] = []
         """What `pay` says next, instead of the truth."""

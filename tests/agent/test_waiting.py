@@ -49,7 +49,7 @@ async def test_expiry_comes_after_its_grace_without_a_call_of_the_model(
     run = await bench.run()
     assert run.status == "handed_off"
     assert "Nobody answered" in str(run.reason)
-    assert run.results[0]["content"] == "Nobody answered."
+    assert run.results[0]["content"] == NOBODY_ANSWERED
     [handoff] = bench.shown(Handoff)
     assert handoff.text == COLLEAGUE
     assert len(bench.claude.requests) == 1

@@ -34,6 +34,7 @@ from agent.case import (
     Reply,
     StatusLine,
     TookOver,
+    Unsettled,
     Words,
     WrongCustomer,
 )
@@ -91,6 +92,15 @@ CASE = Case(
     shown="waiting_approval|working,cus_1,False",
     posts=7,
     feedback=("run_0:U_STAFF",),
+    unsettled=(
+        Unsettled(
+            key="run_0:toolu_9",
+            look_at=1_700_000_620.0,
+            looks=2,
+            post_id="T1:C1:1700000000.000100/2",
+            card=CARD,
+        ),
+    ),
 )
 
 PENDING = Pending(
@@ -138,12 +148,15 @@ RUN = Run(
     heard=(WORDS,),
     nudges=1,
     cuts=1,
+    last_cost_usd=Decimal("0.0065"),
     estimated_step=2,
     failures=2,
     failing_since=1_700_000_200.0,
     told_trouble=True,
     retry_at=1_700_000_215.0,
     later_since=1_700_000_250.0,
+    later_receipt="Your refund of ₹100 is approved and is being confirmed.",
+    repaired=True,
     crashed=True,
     proposed=True,
     receipts=("₹100 was issued, reference rf_1",),

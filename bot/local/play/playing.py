@@ -7,6 +7,7 @@ import contextlib
 import signal
 import time
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,6 +28,9 @@ from bot.settings import Settings, load_settings
 
 MANIFEST = Path(bot.__file__).parent.parent / "manifest.yml"
 INTERRUPTED = 130
+
+# What Slack answers when the sender died after a reaction was sent and before that was put down.
+_DONE_BEFORE = (("reactions.add", "already_reacted"), ("reactions.remove", "no_reaction"))
 
 
 def play_cases(stories: Sequence[Story], console: Console) -> int:
@@ -114,28 +118,21 @@ async def _play_one(story: Story, stage: Stage, process: BotProcess) -> Outcome:
         claude.faults.clear()
     seconds = time.monotonic() - began
     runs = await stage.runs()
-    refunds = await _refunds(story, stage, runs)
-    if not failures:
-        failures += _not_as_expected(story, stage, runs, refunds)
-    return Outcome(
+    outcome = Outcome(
         story=story,
         failures=(*seen.refusals(stage), *failures),
         seconds=seconds,
         runs=runs,
         account=claude.account(story.match),
-        refunds=refunds,
+        refunds=await _refunds(story, stage, runs),
         kills=stage.kills,
     )
+    return outcome if failures else _judged(outcome, stage)
 
 
-def _not_as_expected(
-    story: Story,
-    stage: Stage,
-    runs: Sequence[tuple[Run, Sequence[Json]]],
-    refunds: Sequence[Refund],
-) -> list[str]:
-    """What is different from `story.expected`, in words."""
-    expected = story.expected
+def _judged(outcome: Outcome, stage: Stage) -> Outcome:
+    """With a failure for each thing that is different from what the story expects."""
+    expected, runs = outcome.story.expected, outcome.runs
     found: list[str] = []
 
     def compare(what: str, wanted: object, seen: object) -> None:
@@ -147,11 +144,13 @@ def _not_as_expected(
     )
     compare("model calls", list(expected.model_calls), [run.steps for run, _ in runs])
     compare("traced model calls", list(expected.model_calls), [_traced(trace) for _, trace in runs])
-    compare("refunds", list(expected.refunds), list(refunds))
+    billed = outcome.account.cost_usd + sum(outcome.estimates_usd)
+    compare("dollars, as Claude's bill has them", billed, sum(run.cost_usd for run, _ in runs))
+    compare("refunds", list(expected.refunds), list(outcome.refunds))
     for words, times in expected.posts.items():
         posts = sum(words in each.text for each in stage.own_posts)
         compare(f"posts with “{words}”", times, posts)
-    return found
+    return replace(outcome, failures=(*outcome.failures, *found))
 
 
 async def _refunds(
@@ -187,7 +186,7 @@ class _Seen:
         found += [
             f"Slack refused {call.method}: {call.error} {'; '.join(call.details)}".rstrip()
             for call in slack.refused
-            if call in calls
+            if call in calls and not (stage.kills and (call.method, call.error) in _DONE_BEFORE)
         ]
         found += [f"Claude refused: {each.error}" for each in claude.refused if each in requests]
         found += ["a model call had no script" for each in claude.unscripted if each in requests]

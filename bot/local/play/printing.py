@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from rich.console import Console
 from rich.markup import escape
@@ -37,6 +38,12 @@ class Outcome:
     refunds: Sequence[Refund]
     """Rows in the shop."""
     kills: int
+
+    @property
+    def estimates_usd(self) -> list[Decimal]:
+        """What our records put down for each call whose answer was lost."""
+        entries = [entry for _, trace in self.runs for entry in trace if entry["kind"] == "attempt"]
+        return [Decimal(entry["estimated_cost_usd"]) for entry in entries]
 
     @property
     def ok(self) -> bool:
@@ -128,11 +135,12 @@ def _mark(ok: bool) -> Text:
 
 def _verdict(outcome: Outcome) -> Text:
     """How the case ended, in one line."""
-    account = outcome.account
+    account, estimates = outcome.account, outcome.estimates_usd
     facts = [
         _ended(outcome.runs).plain,
         f"{account.calls} model calls",
         f"${account.cost_usd:.4f} (${account.uncached_cost_usd:.4f} without the cache)",
+        f"~${sum(estimates):.4f} for {len(estimates)} lost calls" if estimates else "",
         *(
             f"order {refund.order_id}: {refund.status} {rupees(refund.amount_paise)}"
             for refund in outcome.refunds

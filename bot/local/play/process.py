@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import bot
@@ -20,9 +20,19 @@ _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 
 
 class BotProcess:
-    """`casethread start` in `folder` with these settings and no others; its log is kept there."""
+    """`casethread start` in `folder` with these settings and no others; its log is kept there.
 
-    def __init__(self, settings: Mapping[str, str], folder: Path) -> None:
+    `module`: another module to run than the command's, with its arguments.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        folder: Path,
+        *,
+        module: Sequence[str] = ("bot.cli", "start"),
+    ) -> None:
+        self._module = tuple(module)
         self._environment = _environment(settings)
         self._folder = folder
         self._log_path = folder / "bot.log"
@@ -31,6 +41,11 @@ class BotProcess:
     @property
     def started(self) -> bool:
         return self._process is not None
+
+    @property
+    def pid(self) -> int | None:
+        """None when it was never started."""
+        return self._process.pid if self._process is not None else None
 
     @property
     def exit_code(self) -> int | None:
@@ -43,8 +58,7 @@ class BotProcess:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "bot.cli",
-                "start",
+                *self._module,
                 cwd=self._folder,
                 env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,

@@ -7,7 +7,8 @@ Nothing here sleeps; every wait is for a condition and has an end.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from agent.run import Json, Run, Status
@@ -32,8 +33,28 @@ class UnmetError(Exception):
     """Something that should have happened didn't; the words say what, and what was seen."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """Somebody is about to act: `who` does `what`, typing `words` where there are any. `where` is
+    the message to look at; `done` tells that somebody did it by hand meanwhile."""
+
+    who: str
+    what: str
+    words: str = ""
+    where: Message | None = None
+    done: Callable[[], bool] = lambda: False
+
+
+async def act_at_once(_: Turn) -> bool:
+    """Nobody waits between the turns."""
+    return False
+
+
 class Stage:
-    """One story's view of the local workspace. `tell` prints what happens as it happens."""
+    """One story's view of the local workspace. `tell` prints what happens as it happens.
+
+    `turn` is awaited before each person's act; True when the act was done by hand meanwhile.
+    """
 
     def __init__(
         self,
@@ -43,12 +64,14 @@ class Stage:
         process: BotProcess,
         settings: Settings,
         tell: Callable[[str], None],
+        turn: Callable[[Turn], Awaitable[bool]] = act_at_once,
     ) -> None:
         self.slack = slack
         self.claude = claude
         self.settings = settings
         self._process = process
         self._tell = tell
+        self._turn = turn
         self._root: Message | None = None
         self._seen_requests = len(claude.requests)
         self._seen_questions = 0
@@ -61,33 +84,48 @@ class Stage:
     ) -> None:
         """Post the customer's words in the case channel, then choose whose case it is."""
         person = self.slack.person(by)
+        await self._turn(Turn(who=by, what=f"posts the customer's words in #{CASES}", words=words))
         self._root = await person.post(CASES, words, files=photos)
         picker = await self.until(
             lambda: self._own_post("Whose case is this?"), "the customer picker in the thread"
         )
-        first_name = customer.partition(" ")[0]
-        choice = await person.choose(picker, first_name, option=customer)
-        self.check(choice.acked, f"{customer} can be chosen", str(choice.error))
+        choosing = Turn(
+            who=by,
+            what=f"chooses {customer} as the customer",
+            where=picker,
+            done=lambda: self._own_post("Whose case is this?") is None,
+        )
+        if not await self._turn(choosing):
+            first_name = customer.partition(" ")[0]
+            choice = await person.choose(picker, first_name, option=customer)
+            self.check(choice.acked, f"{customer} can be chosen", str(choice.error))
         self._tell(f"{by} posts the customer's words and chooses {customer}")
 
     async def relay(self, by: str, words: str, *, photos: Sequence[Upload] = ()) -> None:
         """Answer in the thread."""
-        await self.slack.person(by).reply(self.root, words, files=photos)
-        self._tell(f"{by} relays the customer's answer{' with a photo' if photos else ''}")
+        photo = " with a photo" if photos else ""
+        if not await self._turn(self._writing(by, f"relays the customer's answer{photo}", words)):
+            await self.slack.person(by).reply(self.root, words, files=photos)
+        self._tell(f"{by} relays the customer's answer{photo}")
 
     async def note_by_staff(self, by: str, words: str) -> None:
         """Write in the thread of a case that was handed off; the bot hears it and keeps quiet."""
-        await self.slack.person(by).reply(self.root, words)
+        if not await self._turn(self._writing(by, "writes a note in the thread", words)):
+            await self.slack.person(by).reply(self.root, words)
         await self.until(lambda: not self.slack.sockets.unacknowledged, "the words to be taken in")
         self._tell(f"{by} writes in the thread; the bot keeps quiet")
 
     async def approve(self, by: str, card: Message) -> None:
+        if await self._turn(self._pressing(by, "Approve", card)):
+            return
         clicked = await self.slack.person(by).click(card, "Approve")
         self.check(clicked.acked, "the click is acknowledged", str(clicked.error))
         self._tell(f"{by} presses Approve")
         await self._card_closed(card, "Approved", by)
 
     async def decline(self, by: str, card: Message, note: str) -> None:
+        if await self._turn(self._pressing(by, "Decline", card, note)):
+            return
         person = self.slack.person(by)
         clicked = await person.click(card, "Decline")
         self.check(clicked.acked, "the click is acknowledged", str(clicked.error))
@@ -104,11 +142,18 @@ class Stage:
         )
         if found is None:
             raise UnmetError(f"expected a button {button!r} in the thread")
+        if await self._turn(self._pressing(by, button, found)):
+            return
         clicked = await self.slack.person(by).click(found, button)
         self.check(clicked.acked, "the click is acknowledged", str(clicked.error))
         self._tell(f"{by} presses “{button}”")
 
     # What they see -----------------------------------------------------------------------------
+
+    @property
+    def opened(self) -> Message | None:
+        """The thread's first message; None before the story has one."""
+        return self._root
 
     @property
     def root(self) -> Message:
@@ -215,6 +260,25 @@ class Stage:
     def case_id(self) -> str:
         team = self.slack.workspace.team.id
         return Thread(team=team, channel=self.root.channel, ts=self.root.ts).case_id
+
+    # Turns -------------------------------------------------------------------------------------
+
+    def _writing(self, by: str, what: str, words: str) -> Turn:
+        def written() -> int:
+            return sum(each.bot_id is None for each in self.slack.thread(self.root))
+
+        before = written()
+        return Turn(
+            who=by, what=what, words=words, where=self.root, done=lambda: written() > before
+        )
+
+    def _pressing(self, by: str, button: str, where: Message, note: str = "") -> Turn:
+        def is_gone() -> bool:
+            now = self.slack.message(where)
+            return now is None or button not in button_texts(now.blocks)
+
+        what = f"presses “{button}”{' and writes a note' if note else ''}"
+        return Turn(who=by, what=what, words=note, where=where, done=is_gone)
 
     # Waiting and checking ----------------------------------------------------------------------
 

@@ -103,6 +103,7 @@ async def test_an_unknown_outcome_keeps_its_reservation_until_it_is_known(
     refund = await shop.ledger.propose(proposal("4502", 89_900), RULES)
     unknown = await shop.ledger.record(refund.key, UNKNOWN)
     assert (unknown.status, unknown.settled_at) == (RefundStatus.UNKNOWN, None)
+    assert unknown.failure is None
     order = await shop.orders.order("cust_asha", "4502")
     assert order is not None
     assert (order.refunded_paise, order.refundable_paise) == (0, 0)

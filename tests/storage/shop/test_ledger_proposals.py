@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from agent.refunds.ports import KeyReused, Payment, RefundStatus, Rules
 from storage.shop import Shop
+from storage.shop.ledger import ShopLedger
 from tests.storage.shop.world import (
     HOUR,
     NOON,
     RULES,
     Clock,
+    Refusing,
     approve,
     decline,
     declined,
@@ -79,7 +82,7 @@ async def test_more_than_is_refundable_is_refused_and_says_how_much_is(shop: Sho
 
 @pytest.mark.parametrize("amount_paise", [0, -1])
 async def test_an_amount_that_is_not_positive_is_no_proposal(shop: Shop, amount_paise: int) -> None:
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match=r"^A refund's amount must be positive\.$"):
         await shop.ledger.propose(proposal(amount_paise=amount_paise), RULES)
     assert await shop.ledger.find("run_1:call_1") is None
 
@@ -195,9 +198,15 @@ async def test_the_same_key_gets_a_recorded_refusal_though_it_would_pass_now(sho
 async def test_the_same_key_with_other_arguments_is_an_error(shop: Shop, other: object) -> None:
     first = await waiting(shop)
     assert isinstance(other, type(proposal()))
-    with pytest.raises(KeyReused):
+    with pytest.raises(KeyReused, match=r"^Key run_1:call_1 was used for another"):
         await shop.ledger.propose(other, RULES)
     assert await shop.ledger.history("4471") == [first]
+
+
+async def test_a_key_that_another_proposal_took_in_between_is_compared_with_it(shop: Shop) -> None:
+    first = await waiting(shop)
+    behind = Refusing(shop.database, [IntegrityError("INSERT", None, Exception("not unique"))])
+    assert await ShopLedger(behind, now=lambda: NOON).propose(proposal(), RULES) == first
 
 
 async def test_above_the_second_amount_two_leads_are_needed(shop: Shop) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError, TimeoutError
 
-from agent.refunds.ports import KeyReused, Refund
+from agent.refunds.ports import KeyReused, Payment, Refund
 from storage.shop import Shop
-from tests.storage.shop.world import RULES, proposal
+from storage.shop.database import payouts
+from storage.shop.payouts import ShopPayments
+from tests.storage.shop.world import HOUR, NOON, RULES, Clock, Refusing, proposal
 
 
 @pytest.fixture
@@ -21,7 +26,7 @@ async def refund(shop: Shop) -> Refund:
 async def test_the_same_key_is_paid_once_and_answered_alike(shop: Shop, refund: Refund) -> None:
     first = await shop.payments.pay(refund)
     assert first.status == "paid"
-    assert first.reference
+    assert re.fullmatch("CW[0-9A-F]{10}", first.reference or "")
     assert await shop.payments.pay(refund) == first
     assert await shop.payments.look_up(refund) == first
 
@@ -43,7 +48,7 @@ async def test_the_same_key_with_other_parameters_is_an_error(
     shop: Shop, refund: Refund, changed: dict[str, object]
 ) -> None:
     first = await shop.payments.pay(refund)
-    with pytest.raises(KeyReused):
+    with pytest.raises(KeyReused, match=r"^Key run_1:call_1 paid something else"):
         await shop.payments.pay(replace(refund, **changed))
     with pytest.raises(KeyReused):
         await shop.payments.look_up(replace(refund, **changed))
@@ -56,9 +61,39 @@ async def test_a_database_that_gives_way_leaves_the_outcome_unknown(
     with sqlite3.connect(shop_file) as connection:
         connection.execute("ALTER TABLE payouts RENAME TO gone")
     connection.close()
+    unknown = Payment(status="unknown", detail="no such table: payouts")
+    assert await shop.payments.pay(refund) == unknown
+    assert await shop.payments.look_up(refund) == unknown
+
+
+async def test_a_database_that_is_too_busy_leaves_the_outcome_unknown(
+    shop: Shop, refund: Refund
+) -> None:
+    busy = Refusing(shop.database, [TimeoutError("too busy"), TimeoutError("still too busy")])
+    payments = ShopPayments(busy, now=lambda: NOON)
+    assert await payments.pay(refund) == Payment(status="unknown", detail="too busy")
+    assert await payments.look_up(refund) == Payment(status="unknown", detail="still too busy")
+
+
+async def test_a_key_that_was_paid_in_between_is_found(shop: Shop, refund: Refund) -> None:
+    first = await shop.payments.pay(refund)
+    behind = Refusing(shop.database, [IntegrityError("INSERT", None, Exception("not unique"))])
+    assert await ShopPayments(behind, now=lambda: NOON).pay(refund) == first
+
+
+async def test_a_payment_is_kept_with_all_that_it_was_for(
+    shop: Shop, clock: Clock, refund: Refund
+) -> None:
+    clock.now += HOUR
     paid = await shop.payments.pay(refund)
-    assert (paid.status, paid.reference) == ("unknown", None)
-    assert "payouts" in paid.detail
-    found = await shop.payments.look_up(refund)
-    assert found is not None
-    assert found.status == "unknown"
+    [row] = await shop.database.read(
+        lambda connection: connection.execute(select(payouts)).mappings().all()
+    )
+    assert dict(row) == {
+        "idempotency_key": "run_1:call_1",
+        "order_id": "4502",
+        "customer_id": "cust_asha",
+        "amount_paise": 89_900,
+        "reference": paid.reference,
+        "paid_at": NOON + HOUR,
+    }

@@ -11,8 +11,11 @@ from pathlib import Path
 from threading import Barrier
 from typing import TypeVar
 
+from sqlalchemy import Connection
+
 from agent.refunds.ports import Decision, Payment, Proposal, Reason, Refund, RefundStatus, Rules
 from storage.shop import Shop, open_shop
+from storage.shop.database import Database
 
 TODAY = date(2026, 11, 29)
 NOON = 1_795_953_600.0  # 12:00 UTC of that day
@@ -29,6 +32,26 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class Refusing(Database):
+    """Another way to a shop's database: it fails as told to, in this order, and then works."""
+
+    def __init__(self, database: Database, failures: Sequence[Exception]) -> None:
+        self._database = database
+        self._failures = list(failures)
+
+    async def read(self, work: Callable[[Connection], Result]) -> Result:
+        self._fail()
+        return await self._database.read(work)
+
+    async def write(self, work: Callable[[Connection], Result]) -> Result:
+        self._fail()
+        return await self._database.write(work)
+
+    def _fail(self) -> None:
+        if self._failures:
+            raise self._failures.pop(0)
 
 
 def open_copy(path: Path, clock: Clock) -> Shop:

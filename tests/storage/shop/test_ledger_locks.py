@@ -1,0 +1,65 @@
+"""What the ledger's transactions lock, as a database with row locks is asked for it.
+
+SQLite has none: there a transaction holds the whole database. So the statements are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine, Select, event
+from sqlalchemy.dialects import postgresql
+
+from agent.refunds.ports import Payment, RefundStatus
+from storage.shop import Shop
+from tests.storage.shop.world import NOON, RULES, approve, proposal, waiting
+
+CUSTOMER = "SELECT customers.id FROM customers WHERE customers.id = 'cust_asha' FOR UPDATE"
+ORDER = "SELECT orders.id FROM orders WHERE orders.id = '4471' FOR UPDATE"
+
+
+@pytest.fixture
+def statements() -> Iterator[list[str]]:
+    """Every SELECT so far, as PostgreSQL would get it."""
+    heard: list[str] = []
+
+    def listen(_connection: object, statement: object, *_rest: object) -> None:
+        if isinstance(statement, Select):
+            text = str(
+                statement.compile(
+                    dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True}
+                )
+            )
+            heard.append(" ".join(text.split()))
+
+    event.listen(Engine, "before_execute", listen)
+    yield heard
+    event.remove(Engine, "before_execute", listen)
+
+
+async def test_a_proposal_locks_its_customer_and_then_its_order_before_it_reads(
+    shop: Shop, statements: list[str]
+) -> None:
+    await shop.ledger.propose(proposal(), RULES)
+    assert statements[:2] == [CUSTOMER, ORDER]
+
+
+async def test_whatever_changes_a_row_locks_its_customer_its_order_and_it_and_reads_it_then(
+    shop: Shop, statements: list[str]
+) -> None:
+    asked = await waiting(shop)
+    changes: list[Callable[[], Awaitable[object]]] = [
+        lambda: shop.ledger.show_anew(asked.key, 1),
+        lambda: shop.ledger.decide(asked.key, approve(replace(asked, version=2)), RULES),
+        lambda: shop.ledger.record(asked.key, Payment(status="paid")),
+        lambda: shop.ledger.close(asked.key, RefundStatus.EXPIRED, at=NOON),
+    ]
+    for change in changes:
+        statements.clear()
+        await change()
+        _find, *locked = statements[:4]
+        assert locked[:2] == [CUSTOMER, ORDER]
+        assert re.fullmatch(r"SELECT refunds\..* WHERE refunds\.id = \d+ FOR UPDATE", locked[2])
