@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
-from agent import Agent, Context, ask_customer, tool
+from agent import Agent, Context, ask_customer, calls, tool
 from agent.case import Handoff
 from agent.endings import COLLEAGUE
 from agent.limits import Limits
@@ -46,13 +46,17 @@ async def test_the_cost_is_looked_at_before_the_next_call_is_made(bench: Bench) 
     assert run.cost_usd == sum(spent) >= Decimal("0.05") > sum(spent[:-1])
 
 
-async def test_working_time_adds_up_over_the_resumes_of_a_run(bench: Bench) -> None:
-    bench.limits = Limits(max_working_seconds=0.15)
+async def test_working_time_adds_up_over_the_resumes_of_a_run(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.limits = Limits(max_working_seconds=150)
+    watch = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(calls, "time", SimpleNamespace(monotonic=lambda: watch.seconds))
 
     @tool
     async def slow(context: Context) -> str:
         """Takes its time."""
-        await asyncio.sleep(0.1)
+        watch.seconds += 100
         return "Slow."
 
     bench.agent = Agent(name="slow", prompt="Be slow.", tools=(slow, ask_customer), model=MODEL)
