@@ -81,6 +81,24 @@ async def killed(worlds: Worlds, story: Story, number: int) -> Ending:
         return await ending(bench, story)
 
 
+async def killed_twice(worlds: Worlds, story: Story, number: int) -> Ending:
+    """Like `killed`, and whoever takes over dies as well, right after its own first write."""
+    fate = Fate(number)
+    fate.after = die
+    async with worlds.new(fate) as bench:
+        for act in story.acts:
+            await act(bench)
+            try:
+                await bench.go()
+            except Killed:
+                fate.number = fate.writes
+                try:
+                    await bench.go_after(LEASE_SECONDS + 1)
+                except Killed:
+                    await bench.go_after(LEASE_SECONDS + 1)
+        return await ending(bench, story)
+
+
 async def overtaken(worlds: Worlds, story: Story, number: int) -> Ending:
     """The worker stands still before this write until its lease is over and another has done all
     there is to do; then it goes on as if nothing had been."""
@@ -212,6 +230,15 @@ async def test_killed_after_any_write_the_story_ends_the_same(worlds: Worlds, na
     assert writes >= 4
     for number in range(writes):
         assert await killed(worlds, story, number) == expected, f"killed after write {number}"
+
+
+async def test_killed_twice_in_a_row_the_story_ends_the_same(worlds: Worlds) -> None:
+    story = STORIES["the seed trace"]
+    worlds.claude.script("", story.turns)
+    expected, writes = await undisturbed(worlds, story)
+    for number in range(writes):
+        ended = await killed_twice(worlds, story, number)
+        assert ended == expected, f"killed after write {number} and once more"
 
 
 @pytest.mark.parametrize("name", STORIES)
