@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: help install run play test check lint format bench mutation clean
+.PHONY: help install run play test check lint format bench mutation foreign clean
 
 help:
 	@echo 'make run      start Casethread; with no Slack tokens, the local workspace in the browser'
@@ -16,6 +16,7 @@ help:
 	@echo 'make format   format the code and mend what the linter can'
 	@echo 'make mutation change the code that moves money and see that the tests notice (long)'
 	@echo 'make bench    what a run costs beside the bare SDK, as ratios'
+	@echo 'make foreign  check the local Slack and Claude by programs from npm (needs Node.js)'
 	@echo 'make install  make .venv with everything in it (the others do this by themselves)'
 	@echo 'make clean    remove .venv and caches; cases, the shop and .env stay'
 
@@ -65,6 +66,12 @@ format: install
 
 bench: install
 	@$(BIN)/python -m bench
+
+foreign: install
+	@command -v npm >/dev/null || { echo 'make foreign needs Node.js 20 or newer with npm' >&2; exit 1; }
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cp tests/foreign/package.json "$$folder" \
+	  && npm install --prefix "$$folder" --no-package-lock --no-audit --no-fund --silent \
+	  && FOREIGN_PACKAGES="$$folder" $(BIN)/python -m pytest -v tests/foreign/check.py
 
 clean:
 	@rm -rf .venv .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist mutants

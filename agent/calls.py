@@ -20,6 +20,9 @@ from agent.run import Json, Pending, Status
 from agent.tools import Called, Context, Kind, Pause, call_tool
 
 ONE_AT_A_TIME = "One question or refund at a time; try again after the first is answered."
+NOT_CONFIRMED = (
+    "Not done: what became of an earlier one in this case is not known yet. Pass the case on."
+)
 CASE_PASSED_ON = "Not done: the case was passed to a colleague."
 
 
@@ -31,6 +34,10 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
     c.update(nudges=0)
     await _answer_reads(h, c)
     for call in c.open_calls():
+        if _would_repeat(h, c, call):
+            c.answer(call["id"], NOT_CONFIRMED, is_error=True)
+            c.note("result", call_id=call["id"], tool=call["name"], is_error=True)
+            continue
         if not await _may_start(h, c, call):
             return
         called = await _timed_call(h, c, call)
@@ -39,6 +46,7 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
             return
         if called.later is not None:
             _park(h, c, called)
+            await _follow_card(h, c, call)
             await c.save()
             return
         if called.text is not None:
@@ -78,6 +86,15 @@ async def _answer_reads(h: Harness, c: Claimed) -> None:
     _worked(c, time.monotonic() - started)
     if c.open_calls():
         await c.save()
+
+
+def _would_repeat(h: Harness, c: Claimed, call: Json) -> bool:
+    """Whether this effect may be one that was carried out already, and nobody knows.
+
+    A model that was told of a failure tries again, under a new key that nothing stops.
+    """
+    unknown = c.case.unsettled and c.running.started != call["id"]
+    return bool(unknown) and _kind(h, call) == "effect"
 
 
 async def _may_start(h: Harness, c: Claimed, call: Json) -> bool:
@@ -149,6 +166,12 @@ async def _take_result(h: Harness, c: Claimed, call: Json, called: Called) -> No
         c.update(receipts=(*run.receipts, called.receipt))
         remember(c, Entry(who="record", text=called.receipt))
         c.note("payment", call_id=call["id"], text=called.receipt)
+    await _follow_card(h, c, call)
+
+
+async def _follow_card(h: Harness, c: Claimed, call: Json) -> None:
+    """What became of the approved effect, on its card."""
+    run = c.running
     decided = run.decided
     if decided is not None and decided.call_id == call["id"] and decided.card is not None:
         card = dressed(run, await h.approvals().current(request_of(run, decided)))

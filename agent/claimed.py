@@ -52,6 +52,7 @@ class Claimed:
         self.seen = 0
         """Highest seq of the inbox that was read."""
         self.images: dict[str, bytes] = {}
+        self._rests_until = 0.0
         self._appended: list[Json] = []
         self._entries: list[Json] = []
         self._applied: list[str] = []
@@ -149,6 +150,10 @@ class Claimed:
         if place:
             self.say(PrivateLine(user=user, place=place, text=text, person=person))
 
+    def rest_until(self, at: float) -> None:
+        """What is due can't be done before then; an event wakes the case all the same."""
+        self._rests_until = at
+
     def note(self, kind: str, **facts: Any) -> None:
         """Add an entry to the trace."""
         self.record({"kind": kind, "at": self._now(), **facts})
@@ -172,7 +177,8 @@ class Claimed:
         """When the case wants attention next if nothing comes from outside."""
         if self._case is None:
             return None
-        return self._waiting.due_at(self._case, self.run, now=self._now())
+        due_at = self._waiting.due_at(self._case, self.run, now=self._now())
+        return None if due_at is None else max(due_at, self._rests_until)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(

@@ -8,7 +8,7 @@ from typing import Protocol
 from agent.approval import Answer, Card, LeadDecision
 from agent.case import Decided, Event
 from agent.claimed import Claimed
-from agent.endings import DECIDED, settle, show_card
+from agent.endings import DECIDED, dressed, settle, show_card
 from agent.harness import Harness, request_of
 from agent.run import Pending, Status
 from agent.text import cut
@@ -79,8 +79,7 @@ def _answer_decision(c: Claimed, pending: Pending, answer: Answer, private: _Pri
         case "decided":
             settle(c, pending, answer.card)
         case "first_of_two":
-            shown = show_card(c, pending, answer.card)
-            c.update(pending=replace(pending, card=shown))
+            shown = _show_open(c, pending, answer.card)
             c.note("decision", verdict="first_of_two", by=shown.approved_by[-1], key=shown.key)
         case "already_decided" if outcome is not None:
             _tell_closed(answer.card, private)
@@ -88,10 +87,22 @@ def _answer_decision(c: Claimed, pending: Pending, answer: Answer, private: _Pri
                 settle(c, pending, answer.card)
         case "already_approved":
             private("Your approval is kept. A second lead has to approve as well.")
+            _show_open(c, pending, answer.card)
         case "not_smaller":
             private("The amount has to be more than zero and less than the one asked for.")
         case _:
             private("This card has changed since you looked. Look at it again and decide there.")
+            _show_open(c, pending, answer.card)
+
+
+def _show_open(c: Claimed, pending: Pending, card: Card) -> Card:
+    """The card as its row has it, in the thread and in the record: the row may be ahead of both
+    when a worker died between the two."""
+    shown = dressed(c.running, card)
+    if shown != pending.card:
+        show_card(c, pending, card)
+        c.update(pending=replace(pending, card=shown))
+    return shown
 
 
 def _answer_late(c: Claimed, event: Event, fact: Decided, private: _Private) -> None:

@@ -18,6 +18,7 @@ from agent.run import FINAL, Pending, Run, Status
 from agent.text import cut
 
 COLLEAGUE = "I've passed your request to a colleague, who will reply within a few hours."
+UNCONFIRMED = "A payment of it is not confirmed; what became of it will be told here."
 
 LOOK_AGAIN_SECONDS = 120.0
 DECIDED = ("approved", "declined", "refused")
@@ -107,6 +108,8 @@ async def hand_off(
         watch(c, run.started, now=h.now())
         c.update(receipts=(*run.receipts, run.later_receipt))
         run = c.running
+    if any(each.key.startswith(f"{run.run_id}:") for each in c.case.unsettled):
+        reason = f"{reason} {UNCONFIRMED}"
     text = ""
     if reply is not None:
         c.say(Reply(text=reply, run_id=run.run_id))
@@ -219,7 +222,8 @@ def remember(c: Claimed, *entries: Entry) -> None:
 
 
 def _summary(history: Sequence[Entry]) -> str:
-    lines = [f"- {_WHO[each.who]}: {each.text}" for each in history]
+    # One line each: a line break in somebody's words could pass for an entry of another's.
+    lines = [f"- {_WHO[each.who]}: {' '.join(each.text.split())}" for each in history]
     return "Earlier in this case, oldest first:\n" + "\n".join(lines)
 
 

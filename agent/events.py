@@ -118,21 +118,22 @@ async def _message(h: Harness, c: Claimed, event: Event, fact: Message) -> None:
         c.amend(notes=(*case.notes, words)[-_KEPT_NOTES:])
         return
     if c.run is None or case.customer_id is None:
-        c.amend(words=(*case.words, words)[-_KEPT_WORDS:])
+        c.amend(words=_kept(case.words, words))
         if case.status_post is None:
             c.amend(status_post=c.say(Picker(words=cut(words.text, 200))))
         return
     run = c.run
     if run.status is Status.HANDED_OFF:
-        # A colleague has the case: the thread's words are theirs, not the customer's.
-        remember(c, Entry(who="staff", text=words.text))
+        # A colleague has the case: the thread's words are theirs from then on, not the customer's.
+        before = float(event.ts) < (run.ended_at or 0.0)
+        remember(c, Entry(who="customer" if before else "staff", text=words.text))
         return
     if run.status is Status.DONE:
-        c.amend(words=(*case.words, words)[-_KEPT_WORDS:])
+        c.amend(words=_kept(case.words, words))
         await start_run(h, c, [words])
         return
     if not run.proposed:
-        c.amend(words=(*case.words, words)[-_KEPT_WORDS:])
+        c.amend(words=_kept(case.words, words))
     if words.text:
         remember(c, Entry(who="customer", text=words.text))
     c.update(photo_links=(*run.photo_links, *words.links))
@@ -142,6 +143,12 @@ async def _message(h: Harness, c: Claimed, event: Event, fact: Message) -> None:
         _answer(c, run.pending, words, before_the_question=unseen)
         return
     await _hear(h, c, (*run.heard, words))
+
+
+def _kept(words: tuple[Words, ...], newest: Words) -> tuple[Words, ...]:
+    """The first ones say what the case is about, the latest how it stands."""
+    kept = (*words, newest)
+    return kept if len(kept) <= _KEPT_WORDS else (kept[0], *kept[1 - _KEPT_WORDS :])
 
 
 def _is_note(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent.case import Approval, Line
+from agent.case import Approval, Line, Notice
 from agent.claimed import Claimed
 from agent.endings import LOOK_AGAIN_SECONDS, hand_off, settle, show_card, tell_decision
 from agent.harness import Harness, request_of
@@ -14,6 +14,8 @@ NOBODY_ANSWERED = "Nobody answered."
 # For an hour every two minutes, then hourly.
 LOOKS_SOON = 30
 LOOK_LATE_SECONDS = 3_600.0
+READ_AGAIN_SECONDS = 30.0
+"""When the thread of an expired pause can't be read."""
 
 
 async def apply_timers(h: Harness, c: Claimed) -> bool:
@@ -31,7 +33,10 @@ async def apply_timers(h: Harness, c: Claimed) -> bool:
         c.note("reminder", waits_for=pending.kind)
         return True
     # An answer in time may be in the thread and not here yet: it wins, so look before closing.
-    if not await h.read_thread(c.case_id) or len(await c.inbox()) > 0:
+    if not await h.read_thread(c.case_id):
+        c.rest_until(now + READ_AGAIN_SECONDS)
+        return False
+    if len(await c.inbox()) > 0:
         return False
     await _expire(h, c, pending)
     return True
@@ -65,7 +70,10 @@ async def look_up_unsettled(h: Harness, c: Claimed) -> bool:
             c.amend(unsettled=(*kept, again))
             continue
         c.amend(unsettled=kept)
-        c.say(Line(text=found.text, to=c.case.openers))
+        if c.case.closed == "deleted":
+            c.say(Notice(text=found.text, to=c.case.openers))
+        else:
+            c.say(Line(text=found.text, to=c.case.openers))
         if each.post_id is not None and found.card is not None:
             run_id = each.key.partition(":")[0]
             card = Approval(card=found.card, openers=c.case.openers, run_id=run_id)

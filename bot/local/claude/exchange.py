@@ -10,16 +10,16 @@ from typing import Any, Literal
 from bot.local.claude.models import MODELS
 from bot.local.claude.usage import TokenUsage
 
-Outcome = Literal["pending", "answered", "refused", "fault", "script_error", "abandoned"]
+Outcome = Literal["pending", "answered", "served", "refused", "fault", "script_error", "abandoned"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
     """One request and what became of it.
 
-    `outcome`: `pending` until answered; `refused` when a rule was broken; `fault` when an ordered
-    fault answered (a cut answer has its message and usage all the same); `abandoned` when the
-    client was gone before the answer.
+    `outcome`: `pending` until answered; `served` when it asked for models or a token count;
+    `refused` when a rule was broken; `fault` when an ordered fault answered (a cut answer has its
+    message and usage all the same); `abandoned` when the client was gone before the answer.
     """
 
     request_id: str
@@ -30,7 +30,9 @@ class Exchange:
     """Equal for all requests that begin with the same model and first message."""
     first_text: str = ""
     script: str | None = None
-    """The `match` of the script that answered; None for the stand-in's own polite words."""
+    """The `match` of the script that answered; None for the clerk, or for polite words."""
+    clerk: bool = False
+    """The rule-based clerk answered."""
     outcome: Outcome = "pending"
     status: int | None = None
     message: Mapping[str, Any] | None = None

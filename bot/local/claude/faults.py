@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["error", "not_json", "cut", "hang"]
+Kind = Literal["error", "error_in_stream", "not_json", "cut", "hang"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +125,22 @@ class Faults:
         self._add(Fault(kind="not_json", headers=(("content-type", content_type),)), times)
 
     def cut(self, times: int = 1) -> None:
-        """The connection is closed after half of the answer."""
+        """The connection is closed after half of the answer, or of its events."""
         self._add(Fault(kind="cut"), times)
+
+    def overloaded_in_stream(self, times: int = 1) -> None:
+        """The answer breaks off in the middle with an `error` event; a 529 when it isn't streamed.
+
+        A stream's status is 200 by then, so the SDK (anthropic 2.14) raises an `APIStatusError`
+        and retries nothing.
+        """
+        fault = Fault(
+            kind="error_in_stream",
+            status=529,
+            error_type="overloaded_error",
+            message="Overloaded",
+        )
+        self._add(fault, times)
 
     def hang(self, times: int = 1) -> None:
         """No answer until `release`."""

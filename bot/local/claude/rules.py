@@ -27,7 +27,7 @@ _ROLES_OF = {
 
 
 def check_headers(headers: Mapping[str, str], api_key: str | None) -> None:
-    """The key (`api_key`, or any `sk-ant-…` when None), the version, the content type, betas.
+    """The key (`api_key`, or any `sk-ant-…` when None), the version, betas.
 
     A key comes as a bearer token, as anthropic 2.14 sends it, or as `x-api-key`, as older clients
     and plain HTTP do.
@@ -47,11 +47,14 @@ def check_headers(headers: Mapping[str, str], api_key: str | None) -> None:
         raise RefusedError("anthropic-version: header is required")
     if version not in _VERSIONS:
         raise RefusedError(f'anthropic-version: "{version}" is not a valid version')
-    if not headers.get("content-type", "").startswith("application/json"):
-        raise RefusedError("content-type: must be application/json")
     for beta in betas_of(headers):
         if not _BETA.fullmatch(beta):
             raise RefusedError(f"Unexpected value(s) `{beta}` for the `anthropic-beta` header.")
+
+
+def check_content_type(headers: Mapping[str, str]) -> None:
+    if not headers.get("content-type", "").startswith("application/json"):
+        raise RefusedError("content-type: must be application/json")
 
 
 def betas_of(headers: Mapping[str, str]) -> set[str]:
@@ -66,8 +69,6 @@ def check_settings(body: dict[str, Any], model: Model, betas: set[str]) -> None:
             f"max_tokens: {body['max_tokens']} > {model.max_output_tokens}, which is the maximum "
             f"allowed number of output tokens for {model.name}"
         )
-    if body.get("stream"):
-        raise RefusedError("stream: the local stand-in answers in one piece only")
     for name in ("temperature", "top_p", "top_k"):
         if body.get(name) is not None and not model.accepts_sampling:
             raise RefusedError(f"`{name}` is not supported for this model.")

@@ -117,8 +117,12 @@ class Scripts:
     def add(self, match: str, turns: Sequence[ScriptedTurn]) -> None:
         self._scripts.append(Script(match=match, turns=tuple(turns)))
 
+    def remove(self, match: str) -> None:
+        self._scripts = [script for script in self._scripts if script.match != match]
+
     def choose(self, body: Block) -> tuple[Turn, str | None]:
-        """The turn that answers the request, and its script's `match` (None: not scripted)."""
+        """The turn that answers the request, and its script's `match` (None: not scripted, the
+        turn is then a polite word that says so)."""
         answered = sum(message["role"] == "assistant" for message in body["messages"])
         request = Request(body=body, turn=answered)
         script = next(

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from types import TracebackType
 from typing import Any, Self
@@ -13,8 +14,10 @@ from typing import Any, Self
 from aiohttp import web
 
 from bot.local.claude.answers import answer_to
+from bot.local.claude.beside import served
 from bot.local.claude.blocks import digest_of, setting
 from bot.local.claude.caching import Cache, Segment, segments_of
+from bot.local.claude.clerk import clerk_turn
 from bot.local.claude.exchange import Account, Exchange, Outcome, account_of
 from bot.local.claude.faults import Fault, Faults
 from bot.local.claude.models import Model, model_named
@@ -22,6 +25,7 @@ from bot.local.claude.refusals import RefusedError, error_body
 from bot.local.claude.rules import (
     BINDING_BETA,
     betas_of,
+    check_content_type,
     check_headers,
     check_messages,
     check_settings,
@@ -35,6 +39,7 @@ from bot.local.claude.script import (
     Turn,
     check_turn,
 )
+from bot.local.claude.streaming import stream
 from bot.local.claude.thinking import Checked, Thinking
 from bot.local.claude.wire import check_shape, parse
 
@@ -61,9 +66,10 @@ class LocalClaude:
             AsyncAnthropic(base_url=claude.base_url, api_key="sk-ant-local")
 
     `api_key`: the only key it takes; by default any that begins with `sk-ant-`. `secret` signs
-    thinking: give a restarted stand-in the same one. `now`: seconds, for the cache and for faults
-    that last. Leaving the context raises the first script error nobody took out of
-    `script_errors`.
+    thinking: give a restarted stand-in the same one. `clerk`: what no script answers is answered
+    by a refund clerk who goes by rules (`bot.local.claude.clerk`); without him it is answered with
+    polite words. `now`: Unix seconds, for the cache, for faults that last and for the clerk's day.
+    Leaving the context raises the first script error nobody took out of `script_errors`.
     """
 
     def __init__(
@@ -73,6 +79,7 @@ class LocalClaude:
         port: int = 0,
         api_key: str | None = None,
         secret: str = "the local stand-in's secret",
+        clerk: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.faults = Faults(now)
@@ -81,6 +88,7 @@ class LocalClaude:
         self._host = host
         self._port = port
         self._api_key = api_key
+        self._clerk = clerk
         self._now = now
         self._scripts = Scripts()
         self._cache = Cache()
@@ -131,6 +139,10 @@ class LocalClaude:
         """
         self._scripts.add(match, turns)
 
+    def unscript(self, match: str) -> None:
+        """Forget the scripts that were registered with this `match`."""
+        self._scripts.remove(match)
+
     @property
     def refused(self) -> list[Exchange]:
         """Requests that broke a rule of the API."""
@@ -142,7 +154,7 @@ class LocalClaude:
         return [
             exchange
             for exchange in self.requests
-            if exchange.outcome == "answered" and exchange.script is None
+            if exchange.outcome == "answered" and exchange.script is None and not exchange.clerk
         ]
 
     def account(self, match: str = "") -> Account:
@@ -169,8 +181,11 @@ class LocalClaude:
         headers = {name.lower(): value for name, value in request.headers.items()}
         self.requests.append(Exchange(request_id=request_id, headers=headers))
         try:
-            body = await self._receive(request, number)
-            self._notify()
+            raw = await self._receive(request)
+            if (request.method, request.path) != ("POST", "/v1/messages"):
+                return self._beside(request, number, raw)
+            body = parse(raw)
+            self._update(number, body=body)
             await self.faults.pass_gate()
             if self._gone(request):
                 return self._abandon(number)
@@ -184,7 +199,10 @@ class LocalClaude:
             await self.faults.wait_for_release()
             if self._gone(request):
                 return self._abandon(number)
-        if fault is not None and fault.kind == "error":
+        streamed = bool(accepted.body.get("stream"))
+        if fault is not None and (
+            fault.kind == "error" or (fault.kind == "error_in_stream" and not streamed)
+        ):
             return self._error(
                 number, "fault", fault.status, fault.error_type, fault.message, fault.headers
             )
@@ -195,25 +213,32 @@ class LocalClaude:
             )
         return await self._answer(request, number, accepted, fault)
 
-    async def _receive(self, request: web.Request, number: int) -> dict[str, Any]:
+    async def _receive(self, request: web.Request) -> bytes:
         try:
-            raw = await request.read()
+            return await request.read()
         except web.HTTPRequestEntityTooLarge:
             raise RefusedError(
                 "Request exceeds the maximum size",
                 status=413,
                 error_type="request_too_large",
             ) from None
-        if (request.method, request.path) != ("POST", "/v1/messages"):
-            raise RefusedError(
-                f"{request.method} {request.path}", status=404, error_type="not_found_error"
-            )
-        body = parse(raw)
-        self._update(number, body=body)
-        return body
+
+    def _beside(self, request: web.Request, number: int, raw: bytes) -> web.Response:
+        exchange = self.requests[number]
+        check_headers(exchange.headers, self._api_key)
+        answer = served(
+            request.method,
+            request.path,
+            query=request.query,
+            raw=raw,
+            knows=self._thinking.knows,
+        )
+        self._update(number, outcome="served", status=200)
+        return web.json_response(answer, headers={"request-id": exchange.request_id})
 
     def _accept(self, body: dict[str, Any], headers: dict[str, str]) -> _Accepted:
         check_headers(headers, self._api_key)
+        check_content_type(headers)
         check_shape(body, self._thinking.knows)
         model = model_named(body["model"])
         betas = betas_of(headers)
@@ -276,18 +301,23 @@ class LocalClaude:
                 {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
                 for path in accepted.checked.dropped
             ]
-        response = web.json_response(
-            message, headers={"request-id": self.requests[number].request_id}
-        )
-        cut = fault is not None and fault.kind == "cut"
+        broken = fault is not None and fault.kind in ("cut", "error_in_stream")
         self._update(
             number,
-            outcome="fault" if cut else "answered",
+            outcome="fault" if broken else "answered",
             status=200,
             script=match,
+            clerk=match is None and self._clerk,
             message=message,
             usage=usage,
         )
+        headers = {"request-id": self.requests[number].request_id}
+        cut = fault is not None and fault.kind == "cut"
+        if body.get("stream"):
+            in_stream = fault is not None and fault.kind == "error_in_stream"
+            error = (fault.error_type, fault.message) if fault is not None and in_stream else None
+            return await stream(request, message, headers=headers, cut=cut, error=error)
+        response = web.json_response(message, headers=headers)
         return await _cut(request, response) if cut else response
 
     def _choose(self, body: dict[str, Any]) -> tuple[Turn, str | None]:
@@ -297,6 +327,9 @@ class LocalClaude:
             # A turn can be a function of whoever embeds the stand-in; its failure, of any kind
             # (a failed assertion, most likely), is shown to them and not to the bot.
             raise ScriptError(f"a scripted turn failed: {error!r}") from error
+        if match is None and self._clerk:
+            today = datetime.fromtimestamp(self._now(), UTC).date()
+            turn = clerk_turn(body, today=today)
         check_turn(turn, body)
         return turn, match
 

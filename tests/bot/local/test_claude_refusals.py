@@ -444,7 +444,7 @@ async def test_an_unknown_model_is_not_found(client: AsyncAnthropic) -> None:
 
 async def test_another_path_is_not_found(client: AsyncAnthropic) -> None:
     with pytest.raises(APIStatusError) as refused:
-        await client.models.list()
+        await client.get("/v1/organizations", cast_to=object)
     assert (refused.value.status_code, refused.value.type) == (404, "not_found_error")
 
 

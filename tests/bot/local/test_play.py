@@ -39,7 +39,7 @@ async def test_the_seed_case_is_paid_once_though_the_bot_is_killed_between_every
     assert process.returncode == 0, told
     assert told.count("the bot is killed with -9") == 6
     assert "5 model calls · $0.0313 ($0.0534 without the cache)" in told
-    assert "order 4471: paid ₹2,499.00" in told
+    assert "for 4 lost calls · order 4471: paid ₹2,499.00 · killed 6 times" in told
     assert "approved by @Priya Menon" in told
     assert "What to do next" in told
     assert left_in(tmp_path) == []

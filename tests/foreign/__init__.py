@@ -1,0 +1,1 @@
+"""Checks by programs that were not written for the local Slack and Claude: `make foreign`."""
