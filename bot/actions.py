@@ -56,11 +56,13 @@ class CaseRef(_Value):
 class CardRef(_Value):
     """Which card, and which version of it, a click was made on.
 
-    `place` is where the card is, set when a modal carries it on.
+    `post_id` is the outbox entry that drew it; `place` is where the card is, set when a modal
+    carries it on.
     """
 
     case_id: str
     key: str
     version: int
     digest: str
+    post_id: str = ""
     place: str = ""

@@ -21,7 +21,7 @@ from agent.claude import Claude
 from agent.errors import ConfigurationError
 from agent.harness import Harness
 from agent.limits import Limits, Waiting
-from agent.ports import CaseStore, Clock
+from agent.ports import CaseStore, Clock, OutboxEntry, Posted, StoredEvent
 from agent.pricing import load_prices, price_of
 from agent.refunds.agent import refund_agent
 from agent.refunds.ports import Payments, Refund, Rules
@@ -38,6 +38,7 @@ from bot.webapi import SlackError, ask
 from bot.workers import LOOK_SECONDS, Workers
 from storage import open_store
 from storage.shop import SAMPLE_POLICIES, PolicyError, Shop, ShopError, open_shop
+from storage.sqlite import SqliteStore
 
 log = logging.getLogger("casethread")
 
@@ -180,6 +181,19 @@ async def running_bot(
 def read_records(settings: Settings) -> CaseStore:
     """The store to look at, beside a running bot. Raises `ConfigurationError`."""
     return open_store(settings.store_url, read_only=True)
+
+
+async def read_mail(
+    settings: Settings, case_id: str
+) -> tuple[Sequence[tuple[StoredEvent, bool]], Sequence[tuple[OutboxEntry, Posted | None]]]:
+    """What came into a case and went out of it, done or not, oldest first: each event with whether
+    it is applied, each post with where it is. Beside a running bot; empty where the store can't
+    tell. Raises `ConfigurationError`."""
+    store = read_records(settings)
+    try:
+        return await store.mail(case_id) if isinstance(store, SqliteStore) else ((), ())
+    finally:
+        await store.close()
 
 
 async def agents_refunds(settings: Settings, order_id: str) -> Sequence[Refund]:

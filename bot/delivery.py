@@ -152,7 +152,13 @@ class Delivery:
             url = (await self._who_we_are()).url.rstrip("/")
             message = self._thread.ts.replace(".", "")
             link = f"{url}/archives/{self._thread.channel}/p{message}"
-        return draw(post.content, case_id=self.lease.case_id, audience=self.audience, link=link)
+        return draw(
+            post.content,
+            case_id=self.lease.case_id,
+            audience=self.audience,
+            link=link,
+            post_id=post.post_id,
+        )
 
     async def _post_all(
         self, entry: OutboxEntry, spot: _Spot, messages: Sequence[Message]

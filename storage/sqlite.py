@@ -124,6 +124,12 @@ class SqliteStore:
     async def trace(self, run_id: str) -> Sequence[Json]:
         return await self._read(sqlite_reads.trace, run_id)
 
+    async def mail(
+        self, case_id: str, *, limit: int = 200
+    ) -> tuple[Sequence[tuple[StoredEvent, bool]], Sequence[tuple[OutboxEntry, Posted | None]]]:
+        """All that came in and went out, done or not, for people to look at; not in the port."""
+        return await self._read(sqlite_reads.mail, case_id, limit)
+
     async def close(self) -> None:
         if self._closed:
             return

@@ -73,6 +73,36 @@ def outbox(tx: Transaction, case_id: str) -> Sequence[OutboxEntry]:
     ]
 
 
+def mail(
+    tx: Transaction, case_id: str, limit: int
+) -> tuple[Sequence[tuple[StoredEvent, bool]], Sequence[tuple[OutboxEntry, Posted | None]]]:
+    """The newest of all that ever came in (and whether it is applied) and went out (and where it
+    is; None: not sent), oldest first."""
+    events = tx.db.execute(
+        "SELECT seq, event_id, record, applied FROM inbox WHERE case_id = ? "
+        "ORDER BY seq DESC LIMIT ?",
+        (case_id, limit),
+    ).fetchall()
+    posts = tx.db.execute(
+        "SELECT seq, token, post_id, record, sent, channel, message_id FROM outbox "
+        "WHERE case_id = ? ORDER BY seq DESC LIMIT ?",
+        (case_id, limit),
+    ).fetchall()
+    return (
+        [
+            (StoredEvent(seq=seq, event=codec.decode_event(record, event_id)), bool(applied))
+            for seq, event_id, record, applied in reversed(events)
+        ],
+        [
+            (
+                OutboxEntry(seq=seq, token=token, post=codec.decode_post(record, post_id)),
+                Posted(channel=channel, message_id=message_id) if sent else None,
+            )
+            for seq, token, post_id, record, sent, channel, message_id in reversed(posts)
+        ],
+    )
+
+
 def posted(tx: Transaction, case_id: str, post_id: str) -> Posted | None:
     row = tx.db.execute(
         "SELECT channel, message_id FROM outbox WHERE case_id = ? AND post_id = ? AND sent = 1",

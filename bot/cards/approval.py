@@ -64,17 +64,24 @@ class _Room:
 _ROOMS = (_Room(), _Room(fact=150, quoted=400, additions=3, explanation=500, note=500, detail=300))
 
 
-def approval(content: Approval, *, case_id: str, audience: Audience, link: str | None) -> Message:
+def approval(
+    content: Approval, *, case_id: str, audience: Audience, link: str | None, post_id: str = ""
+) -> Message:
     """The card as it stands: with buttons while it is open, with the outcome once it is decided.
 
-    `link` leads to the case's thread, for a card that is posted elsewhere.
+    `link` leads to the case's thread, for a card that is posted elsewhere. `post_id` is the outbox
+    entry, by which a click on a copy is told from one on the card.
     """
-    roomy, tight = (_card(content, case_id, audience, link, room) for room in _ROOMS)
+    card = content.card
+    ref = CardRef(
+        case_id=case_id, key=card.key, version=card.version, digest=card.digest, post_id=post_id
+    )
+    roomy, tight = (_card(content, ref, audience, link, room) for room in _ROOMS)
     return roomy if size(roomy.blocks) <= BLOCKS_LIMIT else tight
 
 
 def _card(
-    content: Approval, case_id: str, audience: Audience, link: str | None, room: _Room
+    content: Approval, ref: CardRef, audience: Audience, link: str | None, room: _Room
 ) -> Message:
     card = content.card
     lines: list[str] = [spoken(card.title, 150)]
@@ -111,7 +118,7 @@ def _card(
             leads = audience.approvers[:_MOST_LEADS]
             lines.insert(1, " ".join([*map(named, leads), _YOURS]))
             blocks.append(rich_text(section(*mentions(leads), words(_YOURS))))
-        blocks.append(_buttons(card, case_id))
+        blocks.append(_buttons(card, ref.encode()))
     run = f"Run {spoken(content.run_id, 100)}"
     blocks.append(note(f"<{link}|Open the case's thread> · {run}" if link else run))
     lines.append(f"<{link}|Open the case's thread>" if link else "")
@@ -216,10 +223,7 @@ def _photos(links: Sequence[str]) -> Block:
     return rich_text(section(words("The customer's photos: ", bold=True), *elements))
 
 
-def _buttons(card: Card, case_id: str) -> Block | None:
-    value = CardRef(
-        case_id=case_id, key=card.key, version=card.version, digest=card.digest
-    ).encode()
+def _buttons(card: Card, value: str) -> Block | None:
     can_change = card.amount_paise is not None and card.amount_paise >= _SMALLEST_CHANGEABLE_PAISE
     return actions(
         button("Approve", APPROVE, value, style="primary"),

@@ -25,11 +25,14 @@ from bot.cards.question import question
 from bot.cards.reply import reply
 
 
-def draw(content: Content, *, case_id: str, audience: Audience, link: str | None) -> list[Message]:
+def draw(
+    content: Content, *, case_id: str, audience: Audience, link: str | None, post_id: str = ""
+) -> list[Message]:
     """One message for most, several for a long question or reply, none for a reaction.
 
     None for a notice either: `line.notice` draws it, for a place that only its sender knows.
-    `link` leads to the case's thread, for what is posted elsewhere.
+    `link` leads to the case's thread, for what is posted elsewhere. `post_id` is the outbox entry
+    that is drawn: a card's buttons carry it.
     """
     match content:
         case Picker():
@@ -39,7 +42,9 @@ def draw(content: Content, *, case_id: str, audience: Audience, link: str | None
         case Question():
             return question(content)
         case Approval():
-            return [approval(content, case_id=case_id, audience=audience, link=link)]
+            return [
+                approval(content, case_id=case_id, audience=audience, link=link, post_id=post_id)
+            ]
         case DecisionLine():
             return [decision_line(content)]
         case Reply():

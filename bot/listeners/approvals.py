@@ -31,6 +31,7 @@ APPROVER_SECONDS: Final = 1.0
 
 UNKNOWN_CARD = "I don't know this card any more, so it decides nothing."
 STALE_CARD = "The card has changed since. Look at it again, and decide there."
+COPY = "This is only a copy of the card, so it decides nothing. Please decide on the card itself."
 STALE_MODAL = (
     "The customer added something since. Close this, look at the card again, and decide there."
     " Your note is kept here for copying."
@@ -48,6 +49,8 @@ async def approve(desk: FrontDesk, click: Click) -> str | None:
         return refusal
     if ref is None or await desk.store.case(ref.case_id) is None:
         return UNKNOWN_CARD
+    if await _is_copy(desk, ref, click):
+        return COPY
     fact = _decided(ref, "approve", by=click.by, place=str(click.place))
     await desk.deliver_click(ref.case_id, click, fact)
     return None
@@ -58,6 +61,8 @@ async def ask_for_note(desk: FrontDesk, click: Click) -> str | None:
     card = await _decidable(desk, ref, click.by, stale=STALE_CARD)
     if ref is None or isinstance(card, str):
         return str(card)
+    if await _is_copy(desk, ref, click):
+        return COPY
     return await desk.open_modal(click, decline_modal(_carried_on(ref, click), card.title))
 
 
@@ -68,6 +73,8 @@ async def ask_for_amount(desk: FrontDesk, click: Click) -> str | None:
         return str(card)
     if card.amount_paise is None:
         return STALE_CARD
+    if await _is_copy(desk, ref, click):
+        return COPY
     view = change_amount_modal(_carried_on(ref, click), card.title, card.amount_paise)
     return await desk.open_modal(click, view)
 
@@ -117,6 +124,13 @@ async def _decidable(desk: FrontDesk, ref: CardRef | None, user: str, *, stale: 
     if desk.settings.four_eyes and record.case and user in record.case.openers:
         return OPENER
     return await _not_a_lead(desk, user) or card
+
+
+async def _is_copy(desk: FrontDesk, ref: CardRef, click: Click) -> bool:
+    """Whether the card is known to stand elsewhere. Where it isn't known yet, this is the card."""
+    posted = await desk.store.posted(ref.case_id, ref.post_id)
+    known = posted.message_id if posted else ""
+    return known not in ("", click.container.message_ts)
 
 
 def _card(record: Record, key: str) -> Card | None:

@@ -109,6 +109,7 @@ class _Action(_Payload):
 
 class _Container(_Payload):
     channel_id: str
+    message_ts: str = ""
     thread_ts: str | None = None
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from agent.calls import NOT_CONFIRMED
 from agent.case import Handoff
+from agent.endings import UNCONFIRMED
 from agent.limits import Limits
-from agent.refunds.ports import Payment, Refund
+from agent.refunds.ports import Payment, Payments, Refund
 from agent.tools import UNAVAILABLE
 from bot.local.claude import say
 from tests.agent.bench import Bench, blocks, propose, refunds_of, results
@@ -76,3 +78,35 @@ async def test_a_payment_system_that_breaks_gives_safe_words_and_keeps_the_row(
     [row] = await bench.refunds("4502")
     assert row.status == "intended"
     assert (await bench.run()).status == "handed_off"
+
+
+@dataclass(frozen=True)
+class Breaking:
+    """Pays, and breaks before it can say so."""
+
+    payments: Payments
+
+    async def pay(self, refund: Refund) -> Payment:
+        await self.payments.pay(refund)
+        raise OSError("connection cut")
+
+    async def look_up(self, refund: Refund) -> Payment | None:
+        return await self.payments.look_up(refund)
+
+
+async def test_until_it_is_known_what_a_broken_payment_did_no_other_is_made(bench: Bench) -> None:
+    bench.agent = refunds_of(bench.shop, payments=Breaking(bench.shop.payments))
+    again = propose(300, "4502")
+    bench.claude.script("kettle", [again, again, say("A colleague will follow up.")])
+    await bench.open(WORDS)
+    assert await bench.payouts() == [300_00]
+    _, second = results(await bench.messages())
+    assert (second["content"], second["is_error"]) == (NOT_CONFIRMED, True)
+    assert UNCONFIRMED in bench.shown(Handoff)[-1].reason
+    await bench.go_after(121)
+    assert (await bench.case()).unsettled == ()
+    bench.agent = refunds_of(bench.shop)
+    bench.claude.script("gave the case back", [propose(200, "4502"), say("All done.")])
+    await bench.give_back()
+    await bench.go()
+    assert await bench.payouts() == [300_00, 200_00]

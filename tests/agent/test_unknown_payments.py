@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.case import Approval, Handoff, Line
+from agent.case import Approval, Handoff, Line, Notice
 from agent.refunds.ports import Payment, Payments, Refund
 from bot.local.claude import call, say
 from tests.agent.bench import Bench, propose, refunds_of, results
@@ -130,6 +130,30 @@ async def test_its_later_outcome_is_told_to_staff_once_and_shown_on_the_card(
     await bench.go_after(7200)
     assert len([each for each in bench.shown(Line) if "known now" in each.text]) == 1
     assert (await bench.case()).unsettled == ()
+
+
+async def test_while_it_is_looked_up_the_card_says_that_it_is_not_confirmed(
+    bench: Bench, provider: Provider
+) -> None:
+    provider.answers = [Payment(status="unknown")]
+    await approved(bench)
+    assert "not yet confirmed" in str(bench.card.outcome)
+    await bench.go_after(31)
+    assert "was paid, reference" in str(bench.card.outcome)
+
+
+async def test_when_the_thread_is_gone_its_later_outcome_is_told_elsewhere(
+    bench: Bench, provider: Provider
+) -> None:
+    provider.answers = [Payment(status="unknown")]
+    await approved(bench)
+    await bench.delete("1", first=True)
+    await bench.go()
+    await bench.go_after(121)
+    told = [each.text for each in bench.shown(Notice)]
+    assert "is being confirmed" in told[0]
+    assert "was paid, reference" in told[1]
+    assert [each for each in bench.shown(Line) if "known now" in each.text] == []
 
 
 async def test_taking_over_meanwhile_keeps_looking_and_tells_the_customer_the_truth(

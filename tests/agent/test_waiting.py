@@ -9,7 +9,7 @@ from agent.endings import COLLEAGUE
 from agent.limits import Waiting
 from agent.timers import NOBODY_ANSWERED
 from bot.local.claude import Turn, say
-from tests.agent.bench import Bench, ask, message, propose
+from tests.agent.bench import CASE, Bench, ask, message, propose
 
 WORDS = "My Bluetooth speaker from order 4471 arrived broken."
 HOUR, DAY = 3600.0, 86_400.0
@@ -74,8 +74,11 @@ async def test_expiry_waits_until_the_thread_could_be_read(bench: Bench) -> None
     bench.thread_readable = False
     await bench.go_after(4 * DAY)
     assert (await bench.run()).status == "waiting_customer"
+    assert CASE not in await bench.store.ready(limit=10), "it is not read again at once"
+    bench.clock.go_on(31)
+    assert CASE in await bench.store.ready(limit=10)
     bench.thread_readable = True
-    await bench.go_after(1)
+    await bench.go()
     assert (await bench.run()).status == "handed_off"
 
 

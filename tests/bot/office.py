@@ -16,8 +16,8 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent.approval import Card, CardFact
-from agent.case import Approval, Case, Content, Event, NotACase, Picker, Reply
-from agent.ports import CaseStore, Change
+from agent.case import Approval, Case, Content, Event, NotACase, Picker, Post, Reply
+from agent.ports import CaseStore, Change, Posted
 from agent.refunds.ports import Customer
 from agent.run import Json, Pending, Run, Status
 from bot.approvers import SlackApprovers
@@ -132,13 +132,20 @@ class Office:
         await self.store.release(lease, due_at=None)
 
     async def show(
-        self, content: Content, case_id: str, *, channel: str = SUPPORT_CASES, thread: str = ""
+        self,
+        content: Content,
+        case_id: str,
+        *,
+        channel: str = SUPPORT_CASES,
+        thread: str = "",
+        post_id: str = "",
     ) -> Message:
         """Post what the harness would; the last message of it."""
         audience = Audience(
             approvals_channel=APPROVALS, handoff_mention=None, approvers=("S0LEADS001",)
         )
-        drawn = draw(content, case_id=case_id, audience=audience, link=None)[-1]
+        messages = draw(content, case_id=case_id, audience=audience, link=None, post_id=post_id)
+        drawn = messages[-1]
         where = {"thread_ts": thread} if thread else {}
         answer = await send(
             self.client,
@@ -153,10 +160,21 @@ class Office:
         assert message is not None
         return message
 
-    async def show_card(self, case_id: str, card: Card) -> Message:
+    async def show_card(self, case_id: str, card: Card, *, post_id: str = "") -> Message:
         """The card in the approvals channel."""
         content = Approval(card=card, openers=(), run_id=RUN_ID)
-        return await self.show(content, case_id, channel=APPROVALS)
+        return await self.show(content, case_id, channel=APPROVALS, post_id=post_id)
+
+    async def sent(self, case_id: str, post: Post, message: Message) -> None:
+        """The store knows that this post is that message."""
+        lease = await self.store.claim(case_id, "test", seconds=60)
+        assert lease is not None
+        record = await self.store.load(lease)
+        assert record.case is not None
+        await self.store.save(lease, Change(case=record.case, run=None, posts=(post,)))
+        posted = Posted(channel=message.channel, message_id=message.ts)
+        await self.store.sent(lease, post.post_id, posted)
+        await self.store.release(lease, due_at=None)
 
     async def show_picker(self, root: Message, words: str = "") -> Message:
         return await self.show(Picker(words=words), case_of(root), thread=root.ts)

@@ -218,7 +218,8 @@ def test_without_a_store_one_line_says_how_to_get_one() -> None:
 async def test_a_trace_has_the_steps_and_what_happened_between_them(tmp_path: Path) -> None:
     await fill_store(tmp_path)
     entries: list[Json] = json.loads(await run_command("trace", "run_2", "--json"))
-    assert [entry["kind"] for entry in entries] == ["step", "pause", "decision", "payment", "step"]
+    kinds = [entry["kind"] for entry in entries]
+    assert kinds == ["step", "pause", "decision", "payment", "attempt", "step"]
     step = dict(entries[0])
     assert step == {
         "kind": "step",
@@ -249,6 +250,8 @@ async def test_a_trace_is_shown_with_tokens_costs_and_totals(tmp_path: Path) -> 
     assert "approved by U_LEAD: Fine" in shown
     assert "\x1b" not in shown
     assert "paid: ₹2,499.00" in shown
+    lost = next(line for line in lines if "no usable answer: lost in a restart" in line)
+    assert lost.split()[-2:] == ["~$0.0010", "$0.0051"]
     assert lines[-1].split()[-6:] == ["22", "2,444", "333", "88", "$0.0123", "$0.0123"]
     assert "2 model calls" in lines[-1]
 
@@ -313,8 +316,23 @@ def trace_of_a_refund() -> tuple[Json, ...]:
             "is_error": False,
         },
         {"kind": "payment", "at": 4.0, "call_id": "toolu_1", "text": "₹2,499.00"},
-        step(2, [], write=0, cost="0.0082", total="0.0123"),
+        lost_call(),
+        step(2, [], write=0, cost="0.0072", total="0.0123"),
     )
+
+
+def lost_call() -> Json:
+    return {
+        "kind": "attempt",
+        "at": 5.0,
+        "step": 2,
+        "error": "lost in a restart",
+        "temporary": True,
+        "estimated_cost_usd": "0.0010",
+        "total_cost_usd": "0.0051",
+        "seconds": 0.0,
+        "request_id": None,
+    }
 
 
 def step(number: int, calls: list[Json], *, write: int, cost: str, total: str) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent.approval import Card, CardOutcome
-from agent.case import Decided, Event
+from agent.case import Approval, Decided, Event, Post
 from bot.listeners.approvals import (
     CANT_CHECK,
+    COPY,
     NOTE_KEPT,
     OPENER,
     STALE_CARD,
@@ -24,7 +25,7 @@ from bot.listeners.boundary import NOT_DONE
 from bot.listeners.desk import GUEST
 from bot.local.slack.seed import APPROVALS, LEADS, OMAR, PRIYA, SUPPORT_CASES
 from bot.local.slack.workspace import Message
-from tests.bot.office import Office, card, open_office
+from tests.bot.office import RUN_ID, Office, card, open_office
 
 CASE = f"T0CARTWISE:{SUPPORT_CASES}:1800000000.000100"
 BUTTONS = ["Decline", "Change amount"]
@@ -42,6 +43,14 @@ async def open_card(office: Office, shown: Card | None = None) -> Message:
     return await office.show_card(CASE, shown or card())
 
 
+async def posted_card(office: Office) -> tuple[Post, Message]:
+    """A card as the outbox posts it; the store doesn't know yet that it is out."""
+    await office.put(CASE, card=card())
+    content = Approval(card=card(), openers=(), run_id=RUN_ID)
+    post = Post(post_id=f"{CASE}/4", content=content)
+    return post, await office.show_card(CASE, card(), post_id=post.post_id)
+
+
 async def decided(office: Office) -> list[Event]:
     return await office.inbox(CASE)
 
@@ -52,6 +61,40 @@ def private(office: Office, name: str) -> list[str]:
 
 def omars(verdict: str, **fields: object) -> CardOutcome:
     return CardOutcome(verdict=verdict, by=OMAR, at=1.0, **fields)  # pyright: ignore[reportArgumentType]
+
+
+# A copy -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("button", ["Approve", *BUTTONS])
+async def test_a_click_on_a_copy_of_the_card_decides_nothing(office: Office, button: str) -> None:
+    post, message = await posted_card(office)
+    copy = await office.show_card(CASE, card(), post_id=post.post_id)
+    await office.sent(CASE, post, message)
+
+    assert (await office.person("Priya").click(copy, button)).acked
+
+    assert private(office, "Priya") == [COPY]
+    assert office.person("Priya").modal is None
+    assert await decided(office) == []
+
+
+async def test_a_click_on_the_card_itself_is_none_on_a_copy(office: Office) -> None:
+    post, message = await posted_card(office)
+    await office.sent(CASE, post, message)
+
+    await office.person("Priya").click(message, "Approve")
+
+    assert len(await decided(office)) == 1
+
+
+async def test_a_card_whose_place_is_not_saved_yet_is_taken_for_the_card(office: Office) -> None:
+    _, message = await posted_card(office)
+
+    await office.person("Priya").click(message, "Approve")
+
+    assert len(await decided(office)) == 1
+    assert private(office, "Priya") == []
 
 
 # Approve ----------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ class Stage:
         settings: Settings,
         tell: Callable[[str], None],
         turn: Callable[[Turn], Awaitable[bool]] = act_at_once,
+        patience_seconds: float = WAIT_SECONDS,
     ) -> None:
         self.slack = slack
         self.claude = claude
@@ -72,6 +73,7 @@ class Stage:
         self._process = process
         self._tell = tell
         self._turn = turn
+        self._patience_seconds = patience_seconds
         self._root: Message | None = None
         self._seen_requests = len(claude.requests)
         self._seen_questions = 0
@@ -293,11 +295,11 @@ class Stage:
             return predicate()
 
         try:
-            found = await self.slack.until(looked, timeout_seconds=WAIT_SECONDS)
+            found = await self.slack.until(looked, timeout_seconds=self._patience_seconds)
         except AssertionError:
             found = None
         if found is None:
-            raise UnmetError(f"expected {what} within {WAIT_SECONDS:.0f} s")
+            raise UnmetError(f"expected {what} within {self._patience_seconds:.0f} s")
         return found
 
     def check(self, holds: object, expected: str, seen: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.refunds.ports import Decided, Payment, Refund, RefundStatus, Rules
+from agent.refunds.ports import Decided, LeadApproval, Payment, Refund, RefundStatus, Rules
 from storage.shop import Shop
 from tests.storage.shop.world import (
     HOUR,
@@ -41,7 +41,7 @@ async def test_an_approval_turns_the_row_into_intended(shop: Shop, clock: Clock)
     assert refund.status is RefundStatus.INTENDED
     assert not refund.automatic
     assert (refund.decided_by, refund.decided_at) == ("U_LEAD", NOON + HOUR)
-    assert [approval.by for approval in refund.approvals] == ["U_LEAD"]
+    assert refund.approvals == (LeadApproval(by="U_LEAD", at=NOON + HOUR),)
     assert refund.decision_digest == asked.digest
     assert refund.intended_at == NOON + 2 * HOUR
     assert refund.note == "Fine"
@@ -177,6 +177,20 @@ async def test_an_amount_that_is_not_smaller_changes_nothing(shop: Shop, amount_
     click = approve(asked, amount_paise=amount_paise)
     decided = await shop.ledger.decide(asked.key, click, RULES)
     assert decided == Decided(result="not_smaller", refund=asked)
+
+
+@pytest.mark.parametrize("amount_paise", [1, 249_899])
+async def test_any_smaller_amount_can_be_approved(shop: Shop, amount_paise: int) -> None:
+    asked = await waiting(shop)
+    click = approve(asked, amount_paise=amount_paise)
+    assert row(await shop.ledger.decide(asked.key, click, RULES)).amount_paise == amount_paise
+
+
+async def test_a_digest_without_an_amount_changes_nothing(shop: Shop) -> None:
+    asked = await waiting(shop)
+    click = replace(approve(asked), amount_digest="of another amount")
+    refund = row(await shop.ledger.decide(asked.key, click, RULES))
+    assert (refund.amount_paise, refund.decision_digest) == (249_900, asked.digest)
 
 
 async def test_a_changed_amount_without_its_digest_is_an_error(shop: Shop) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, Select, event
+from sqlalchemy import Connection, Engine, Select, Update, event
 from sqlalchemy.dialects import postgresql
 
 from agent.refunds.ports import Payment, RefundStatus
 from storage.shop import Shop
-from tests.storage.shop.world import NOON, RULES, approve, proposal, waiting
+from tests.storage.shop.world import NOON, RULES, approve, decline, proposal, waiting
 
 CUSTOMER = "SELECT customers.id FROM customers WHERE customers.id = 'cust_asha' FOR UPDATE"
 ORDER = "SELECT orders.id FROM orders WHERE orders.id = '4471' FOR UPDATE"
@@ -63,3 +63,32 @@ async def test_whatever_changes_a_row_locks_its_customer_its_order_and_it_and_re
         _find, *locked = statements[:4]
         assert locked[:2] == [CUSTOMER, ORDER]
         assert re.fullmatch(r"SELECT refunds\..* WHERE refunds\.id = \d+ FOR UPDATE", locked[2])
+
+
+@pytest.mark.parametrize(
+    "meddling", ["status = 'paid'", "version = 7", "shown_digest = 'of another card'"]
+)
+async def test_a_row_that_changed_under_its_lock_all_the_same_is_left_alone(
+    shop: Shop, meddling: str
+) -> None:
+    refund = await waiting(shop)
+
+    def meddle(connection: Connection, statement: object, *_rest: object) -> None:
+        if isinstance(statement, Update):
+            connection.exec_driver_sql(f"UPDATE refunds SET {meddling}")
+
+    event.listen(Engine, "before_execute", meddle)
+    try:
+        with pytest.raises(RuntimeError, match=r"^Refund run_1:call_1 changed under its lock\.$"):
+            await shop.ledger.decide(refund.key, approve(refund), RULES)
+    finally:
+        event.remove(Engine, "before_execute", meddle)
+    assert await shop.ledger.find(refund.key) == refund
+
+
+async def test_a_change_leaves_a_row_of_the_same_digest_alone(shop: Shop) -> None:
+    refund = await waiting(shop)
+    alike = await waiting(shop, replace(proposal(key="run_2:call_1"), digest=refund.digest))
+    decided = await shop.ledger.decide(refund.key, decline(refund), RULES)
+    assert decided.result == "declined"
+    assert await shop.ledger.find(alike.key) == alike
