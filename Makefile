@@ -2,11 +2,12 @@
 #   make run ARGS='--port 8080'
 PYTHON ?= python3
 JOBS ?= 2
+EXAMPLES ?= 2000
 
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: help install run play test check lint format bench mutation foreign clean
+.PHONY: help install run play test check lint format bench mutation machine foreign clean
 
 help:
 	@echo 'make run      start Casethread; with no Slack tokens, the local workspace in the browser'
@@ -15,6 +16,7 @@ help:
 	@echo 'make check    format, lint, types, imports, tests: what CI runs'
 	@echo 'make format   format the code and mend what the linter can'
 	@echo 'make mutation change the code that moves money and see that the tests notice (long)'
+	@echo 'make machine  let anything happen to a case, in any order, EXAMPLES times (long)'
 	@echo 'make bench    what a run costs beside the bare SDK, as ratios'
 	@echo 'make foreign  check the local Slack and Claude by programs from npm (needs Node.js)'
 	@echo 'make install  make .venv with everything in it (the others do this by themselves)'
@@ -59,6 +61,12 @@ mutation: install
 	@$(BIN)/mutmut results
 	@$(BIN)/mutmut results --all true | awk '{ n[$$2]++ } END { dead = n["killed"] + n["timeout"]; \
 	  printf "%d of %d mutants killed: %.1f %%\n", dead, NR, 100 * dead / NR }'
+
+# A failure is printed as the shortest way to it that was found, with a seed to repeat it by:
+#   make machine EXAMPLES=200 ARGS='--hypothesis-seed=1'
+machine: install
+	@MACHINE_EXAMPLES=$(EXAMPLES) nice $(BIN)/python -m pytest -q --hypothesis-show-statistics \
+	  tests/agent/test_machine.py $(ARGS)
 
 format: install
 	@$(BIN)/ruff format --quiet .

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from agent.approval import Answer, Card, LeadDecision
-from agent.case import Decided, Event
+from agent.case import Decided, Event, Message
 from agent.claimed import Claimed
 from agent.endings import DECIDED, dressed, settle, show_card
 from agent.harness import Harness, request_of
@@ -51,6 +51,9 @@ async def decide(h: Harness, c: Claimed, event: Event, fact: Decided) -> None:
     if fact.by in c.case.openers and h.four_eyes:
         private("You opened this case, so another lead has to decide.")
         return
+    if h.four_eyes and c.case.author is None and not await _openers_are_known(h, c):
+        private("I can't check just now who opened this case. Nothing was decided; try again soon.")
+        return
     asked = {user: await h.approvers(user) for user in {fact.by, *pending.card.approved_by}}
     if asked[fact.by] == "stranger":
         private("Only support leads who are named as approvers can decide this.")
@@ -71,6 +74,15 @@ async def decide(h: Harness, c: Claimed, event: Event, fact: Decided) -> None:
     )
     answer = await h.approvals().decide(request_of(run, pending), decision)
     _answer_decision(c, pending, answer, private)
+
+
+async def _openers_are_known(h: Harness, c: Claimed) -> bool:
+    """A case whose first message never arrived looks for it: its author may not decide. A thread
+    that no person began has none."""
+    if not await h.read_thread(c.case_id):
+        return False
+    facts = [each.event.fact for each in await c.inbox()]
+    return not any(isinstance(fact, Message) and fact.first for fact in facts)
 
 
 def _answer_decision(c: Claimed, pending: Pending, answer: Answer, private: _Private) -> None:

@@ -137,6 +137,14 @@ async def hand_off(
     return True
 
 
+async def give_up(h: Harness, c: Claimed) -> None:
+    """The work on this case fails again and again by our fault: a person gets it, and is told."""
+    if c.run is None or c.run.status in FINAL:
+        return
+    if await hand_off(h, c, "Working on this case keeps failing; operators find why in the log."):
+        await c.save()
+
+
 def watch(c: Claimed, call_id: str, *, now: float) -> None:
     """Look this call's outcome up until it is known, for staff."""
     run = c.running

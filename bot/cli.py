@@ -24,13 +24,10 @@ from bot.settings import Settings, load_settings
 
 log = logging.getLogger("casethread")
 
-LOCAL_WORKSPACE = (
-    "No Slack tokens are set, so this shows Casethread in a local workspace, with a scripted"
-    " stand-in for Claude: no account is needed, nothing leaves this machine."
-)
 WHAT_NEXT = """\
 What to do next
   casethread play seed     play one case again; `casethread play --help` names them all
+  casethread start         try it yourself, in a local workspace in the browser
   a real workspace         set SLACK_BOT_TOKEN, SLACK_APP_TOKEN, ANTHROPIC_API_KEY,
                            CASETHREAD_CASE_CHANNELS and CASETHREAD_APPROVERS, in the environment
                            or in a .env file, then: casethread start (README.md tells each step)"""
@@ -48,10 +45,14 @@ def main() -> None:
 
 
 @main.command()
-def start() -> None:
-    """Run the bot and its workers; without Slack tokens, play the cases in a local workspace.
+@click.option("--port", type=click.IntRange(0, 65535), help="Of the page; else CASETHREAD_PORT.")
+@click.option("--no-browser", is_flag=True, help="Don't open the page, only say where it is.")
+@click.option("--fresh", is_flag=True, help="Begin the local workspace anew.")
+def start(port: int | None, no_browser: bool, fresh: bool) -> None:
+    """Run the bot and its workers; without Slack tokens, open the local workspace.
 
-    SIGTERM or Ctrl-C lets what is under way come to its next stop, then ends with exit 0.
+    The options are the local workspace's. SIGTERM or Ctrl-C lets what is under way come to its
+    next stop, then ends with exit 0.
     """
     with _telling_the_operator():
         settings = load_settings()
@@ -59,10 +60,8 @@ def start() -> None:
             set_up_logging(settings.log, sys.stderr)
             asyncio.run(_serve(settings))
             return
-    click.echo(LOCAL_WORKSPACE)
-    if settings.anthropic_api_key is not None:
-        click.echo("ANTHROPIC_API_KEY is set but not used: the cases are played with the stand-in.")
-    sys.exit(_play(()))
+        code = _open_workspace(settings, port=port, fresh=fresh, open_browser=not no_browser)
+    sys.exit(code)
 
 
 @main.command()
@@ -127,6 +126,22 @@ async def _serve(settings: Settings) -> None:
             # Not awaited itself: that would hand a cancellation on to it.
             await asyncio.wait({bot.looking})
     log.info("Stopped.")
+
+
+def _open_workspace(
+    settings: Settings, *, port: int | None, fresh: bool, open_browser: bool
+) -> int:
+    from bot.local.workspace import serve_workspace
+
+    return asyncio.run(
+        serve_workspace(
+            settings,
+            port=settings.port if port is None else port,
+            fresh=fresh,
+            open_browser=open_browser,
+            console=_console(),
+        )
+    )
 
 
 def _play(cases: tuple[str, ...]) -> int:

@@ -138,6 +138,12 @@ def _count(text: object) -> int:
     return int(str(text))
 
 
+def _port(text: object) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", str(text)) or not 0 < int(str(text)) < 65_536:
+        raise ValueError(f"is {text!r}; write a port from 1 to 65535")
+    return int(str(text))
+
+
 def _dollars(text: object) -> Decimal:
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", str(text)) or Decimal(str(text)) == 0:
         raise ValueError(f"is {text!r}; write dollars like 0.50, more than 0")
@@ -228,6 +234,7 @@ class Settings(BaseModel):
     expire_after_seconds: Annotated[int, BeforeValidator(_duration_seconds)] = Field(
         default=3 * _SECONDS["d"], alias="CASETHREAD_EXPIRE_AFTER"
     )
+    port: Annotated[int, BeforeValidator(_port)] = Field(default=3000, alias="CASETHREAD_PORT")
     log: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_level)] = Field(
         default="info", alias="CASETHREAD_LOG"
     )

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent.claimed import Claimed
+from agent.endings import give_up
 from agent.errors import LeaseLost, StoreError
 from agent.harness import Harness
 from agent.loop import advance
@@ -28,7 +29,10 @@ RENEW_SECONDS = 2.0
 LOOK_SECONDS = 1.0
 MOST_CASES = 1_000
 """Worked on at once by one process; most of them wait for the model."""
+BACKOFF_SECONDS = 4.0
 LONGEST_BACKOFF_SECONDS = 300.0
+GIVE_UP_AFTER = 5
+"""Failures in a row, over some minutes, after which a person gets the case."""
 
 
 class Workers:
@@ -120,7 +124,7 @@ class Workers:
         # The case stays as its last save left it and is tried again, ever more slowly.
         before = self._failures.get(case_id)
         count = before.count + 1 if before is not None else 1
-        wait = min(LONGEST_BACKOFF_SECONDS, LEASE_SECONDS * 2 ** min(count, 10))
+        wait = min(LONGEST_BACKOFF_SECONDS, BACKOFF_SECONDS * 2 ** min(count, 10))
         self._failures[case_id] = _Failures(count=count, not_before=time.monotonic() + wait)
         log.error("work on case %s failed, again in %.0f s", case_id, wait, exc_info=error)
 
@@ -151,6 +155,10 @@ class Workers:
             waiting=harness.waiting,
             on_saved=mail.kick,
         )
+        failures = self._failures.get(lease.case_id)
+        if failures is not None and failures.count >= GIVE_UP_AFTER:
+            await give_up(harness, claimed)
+            await mail.send()
         while True:
             await advance(harness, claimed)
             post_at = await mail.send()

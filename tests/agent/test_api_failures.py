@@ -14,7 +14,7 @@ from agent.case import Handoff, Line, Reply
 from agent.claude import Claude
 from agent.loop import SLOW
 from agent.run import Run, Usage
-from bot.local.claude import Faults, call, say
+from bot.local.claude import Faults, Turn, call, say
 from tests.agent.bench import Bench, propose
 
 WORDS = "The kettle from order 4502 arrived cracked."
@@ -80,6 +80,19 @@ async def test_a_half_received_body_is_never_used_as_a_turn(kettle: Bench) -> No
     await kettle.open(WORDS)
     assert len(await kettle.messages()) == 1
     assert await kettle.trace("step") == []
+
+
+@pytest.mark.parametrize("usage", [None, [], {"input_tokens": 1}, {"cache_creation": "none"}])
+async def test_an_answer_without_a_usage_to_count_is_never_used_as_a_turn(
+    bench: Bench, usage: object
+) -> None:
+    turns = iter([Turn(content=["Half."], raw={"usage": usage}), say("All is well.")])
+    bench.claude.script("kettle", [lambda _: next(turns)])
+    await bench.open(WORDS)
+    [attempt] = await bench.trace("attempt")
+    assert (attempt["error"], attempt["temporary"]) == ("not a message", True)
+    await bench.go_after(5)
+    assert [each.text for each in bench.shown(Reply)] == ["All is well."]
 
 
 async def test_a_request_that_was_never_sent_costs_nothing(bench: Bench) -> None:

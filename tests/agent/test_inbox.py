@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from agent.case import Question, Reply
+from agent.case import Picker, Question, Reply
 from bot.local.claude import ScriptedTurn, call, calls, refuse, say
 from tests.agent.bench import Bench, ask, blocks, message, results, texts
 
@@ -45,6 +45,14 @@ async def test_what_the_thread_said_so_far_is_the_runs_first_message(bench: Benc
     await bench.choose("cust_asha")
     await bench.go()
     assert texts(bench.request(0)["messages"][0]) == [WORDS, "It was a gift."]
+
+
+async def test_a_reply_in_a_thread_that_no_case_knows_is_offered_a_new_case(bench: Bench) -> None:
+    await bench.says("Any news about the kettle?")
+    await bench.go()
+    [picker] = bench.shown(Picker)
+    assert picker.words == "Any news about the kettle?"
+    assert bench.claude.requests == []
 
 
 async def test_events_are_taken_in_the_order_of_their_ts_not_of_their_arrival(

@@ -128,6 +128,40 @@ async def test_only_an_approver_decides_and_an_opener_never_does(bench: Bench) -
     assert bench.card.outcome is None
 
 
+async def test_who_wrote_a_first_message_that_never_arrived_is_an_opener_too(bench: Bench) -> None:
+    bench.claude.script("Anything new", [propose(), say("Your refund is on its way.")])
+    written = bench.clock.tick()
+    first = replace(message("My speaker broke.", written, first=True), author="priya")
+    bench.undelivered = [bench.event(first, ts=written)]
+    bench.thread_readable = False
+    await bench.says("Anything new about order 4471?")
+    await bench.choose("cust_asha")
+    await bench.go()
+    await bench.decide("approve")
+    await bench.go()
+    assert "can't check just now who opened" in bench.shown(PrivateLine)[-1].text
+    bench.thread_readable = True
+    await bench.decide("approve")
+    await bench.go()
+    await bench.decide("approve")
+    await bench.go()
+    assert "You opened this case" in bench.shown(PrivateLine)[-1].text
+    assert await bench.payouts() == []
+    await bench.decide("approve", by="omar")
+    await bench.go()
+    assert await bench.payouts() == [249_900]
+
+
+async def test_in_a_thread_that_no_person_began_leads_decide_all_the_same(bench: Bench) -> None:
+    bench.claude.script("Anything new", [propose(), say("Your refund is on its way.")])
+    await bench.says("Anything new about order 4471?")
+    await bench.choose("cust_asha")
+    await bench.go()
+    await bench.decide("approve")
+    await bench.go()
+    assert await bench.payouts() == [249_900]
+
+
 async def test_a_click_on_a_changed_copy_of_the_card_decides_nothing(bench: Bench) -> None:
     bench.claude.script("speaker", [propose(), say("It is on its way!")])
     await bench.open("My speaker, order 4471, is broken.")

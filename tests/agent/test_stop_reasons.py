@@ -130,6 +130,16 @@ async def test_a_paused_turn_is_sent_back_and_goes_on(bench: Bench) -> None:
     assert [each.text for each in bench.shown(Reply)] == ["All is well."]
 
 
+async def test_a_paused_turn_with_a_call_is_not_executed_and_gets_its_result(bench: Bench) -> None:
+    paused = Turn(content=propose(899, "4502").content, stop_reason="pause_turn")
+    bench.claude.script("kettle", [paused, say("All is well.")])
+    await bench.open(WORDS)
+    [result] = results(bench.request()["messages"])
+    assert "not executed" in result["content"]
+    assert await bench.refunds("4502") == []
+    assert (await bench.run()).reply == "All is well."
+
+
 async def test_a_refusal_is_handed_off_at_once_with_its_category_for_staff(bench: Bench) -> None:
     refused = refuse("cyber")
     bench.claude.script(
@@ -183,6 +193,9 @@ ODD_TURNS: dict[str, Turn] = {
     "two calls with one id": Turn(content=[{**GET, "id": "toolu_1"}, {**GET, "id": "toolu_1"}]),
     "an input that is no object": Turn(
         content=[Call(name="get_order", input=["4502"])], unchecked=True
+    ),
+    "a number too large for a request": Turn(
+        content=[Call(name="get_order", input={"order_id": float("inf")})], unchecked=True
     ),
     "a call without an id": Turn(content=[GET], stop_reason="tool_use"),
     "a name that no tool can have": Turn(

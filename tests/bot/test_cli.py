@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import signal
-from collections.abc import AsyncGenerator, Sequence
+import sys
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from click.testing import CliRunner, Result
 
 from agent.ports import Change
 from agent.run import Json, Run, Status, Usage
-from bot.cli import LOCAL_WORKSPACE, main
-from bot.local.play import Story
+from bot.cli import main
 from bot.local.play.playing import MANIFEST
 from bot.local.play.process import BotProcess
 from bot.local.slack import LocalSlack
 from bot.local.slack.seed import LEADS, RANDOM, SUPPORT_CASES
 from bot.local.stories import STORIES
+from bot.local.workspace.serving import WITH_STAND_IN
 from storage import open_store
 from tests.contracts.samples import CASE_ID, case, event, run
 
@@ -129,22 +133,35 @@ async def slack_and_bot(
             await bot.kill()
 
 
-@pytest.mark.parametrize("code", [0, 1])
-def test_without_tokens_the_first_line_says_so_and_the_cases_are_played(
-    monkeypatch: pytest.MonkeyPatch, code: int
+async def test_without_tokens_the_first_line_says_so_and_the_local_workspace_opens(
+    tmp_path: Path,
 ) -> None:
-    played: list[Story] = []
-
-    def play_cases(stories: Sequence[Story], console: object) -> int:
-        played.extend(stories)
-        return code
-
-    monkeypatch.setattr("bot.local.play.play_cases", play_cases)
-    done = casethread("start")
-    assert done.exit_code == code
-    assert done.stdout.splitlines()[0] == LOCAL_WORKSPACE
-    assert ("What to do next" in done.stdout) is (code == 0)
-    assert tuple(played) == STORIES
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "bot.cli",
+        "start",
+        "--no-browser",
+        "--port",
+        "0",
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(MANIFEST.parent), "PYTHONUNBUFFERED": "1"},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert (await process.stdout.readline()).decode().strip() == WITH_STAND_IN
+        line = (await process.stdout.readline()).decode()
+        [address] = re.findall(r"http://127\.0\.0\.1:\d+", line)
+        async with aiohttp.ClientSession() as session, session.get(address) as page:
+            assert page.status == 200
+            assert "Casethread" in await page.text()
+        process.terminate()
+        assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 # play -------------------------------------------------------------------------------------------

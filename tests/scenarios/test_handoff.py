@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.local.claude import call, calls, say
 from tests.scenarios.stage import Stage, results
 from tests.scenarios.test_refund import QUESTION, WORDS, propose
@@ -154,3 +156,32 @@ async def test_nobody_decides_the_card_expires_and_nothing_is_paid(stage: Stage)
         assert "expired" in stage.look(card).lower()
         assert [each.status.value for each in await stage.refunds("4471")] == ["expired"]
         assert len(stage.claude.requests) == 1
+
+
+async def test_a_case_whose_work_keeps_failing_is_given_to_a_person(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.workers.BACKOFF_SECONDS", 0.001)
+    stage.claude.script("speaker", [propose()])
+    async with stage.on() as bot:
+        root = await stage.open(WORDS)
+        card = await stage.card()
+        await stage.status(root, "lock")
+
+        async def broken(key: str) -> None:
+            raise RuntimeError("the shop's answer can't be read")
+
+        monkeypatch.setattr(bot.shop.ledger, "find", broken)
+        await stage.ravi.reply(root, "Are you there?")
+
+        def handed_off() -> bool:
+            # Each failure keeps its lease to the end: time has to pass.
+            stage.clock.jump(1)
+            return stage.slack.reactions(root) == ["raising_hand"]
+
+        await stage.until(handed_off, seconds=30)
+        handoff = await stage.shown(root, COLLEAGUE)
+        assert "keeps failing" in stage.look(handoff)
+        assert "can't be read" not in stage.slack.picture()
+        assert stage.buttons(card) == []
+        assert [each.status.value for each in await stage.refunds("4471")] == ["withdrawn"]

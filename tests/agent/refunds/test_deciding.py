@@ -92,6 +92,14 @@ async def test_above_the_second_limit_two_leads_approve_and_the_card_names_them(
     assert (second.result, second.card.approved_by) == ("decided", ("priya", "omar"))
 
 
+async def test_a_card_that_needs_a_second_lead_by_now_says_so(desk: Desk) -> None:
+    request = await desk.asked("9000", "6203", customer_id="cust_meera")
+    assert request.card.needs_approvals == 1
+    await desk.decide(await desk.asked("2000", "6203", call_id="call_2", customer_id="cust_meera"))
+    answer = await desk.decide(request)
+    assert (answer.result, answer.card.needs_approvals) == ("first_of_two", 2)
+
+
 async def test_of_two_leads_the_second_decides_on_the_amount_that_the_first_one_changed(
     desk: Desk,
 ) -> None:

@@ -32,6 +32,7 @@ WORKSPACES_OWN = {
     "approvals_channel",
     "approvers",
     "handoff_mention",
+    "port",
     "warnings",
 }
 
