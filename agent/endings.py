@@ -141,6 +141,9 @@ async def give_up(h: Harness, c: Claimed) -> None:
     """The work on this case fails again and again by our fault: a person gets it, and is told."""
     if c.run is None or c.run.status in FINAL:
         return
+    if c.carrying_out and c.run.started is not None and h.agent.approvals is not None:
+        # It may be paid by now, or be paid by a worker that was thought dead.
+        watch(c, c.run.started, now=h.now())
     if await hand_off(h, c, "Working on this case keeps failing; operators find why in the log."):
         await c.save()
 

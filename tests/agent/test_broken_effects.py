@@ -6,11 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
+import pytest
+
+from agent import events
+from agent.approval import Card, Request
 from agent.case import Approval, Handoff, Line
+from agent.endings import UNCONFIRMED, give_up
+from agent.loop import advance
+from agent.refunds.approvals import RefundApprovals
 from agent.refunds.ports import Ledger
 from agent.tools import UNAVAILABLE
 from bot.local.claude import Turn, say
-from tests.agent.bench import Bench, propose, refunds_of, results
+from tests.agent.bench import LEASE_SECONDS, Bench, propose, refunds_of, results
 from tests.agent.machine_payments import Provider
 
 WORDS = "My kettle, order 4502, and my speaker, order 4471, arrived broken."
@@ -121,3 +128,34 @@ async def test_an_unconfirmed_payment_whose_look_up_fails_is_told_to_the_custome
     await bench.go_after(121)
     [told] = lines(bench)
     assert "was paid" in told
+
+
+async def test_work_that_keeps_failing_around_a_payment_still_tells_what_became_of_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.claude.script("kettle", [propose(2499, "4471"), say("Your refund is on its way.")])
+    await bench.open(WORDS)
+
+    async def away(self: RefundApprovals, request: Request) -> Card:
+        raise OSError("the shop's database is away")
+
+    current = RefundApprovals.current
+    await bench.decide("approve")
+    lease, claimed = await bench.claim()
+    await events.apply(bench.harness, claimed)
+    monkeypatch.setattr(RefundApprovals, "current", away)
+    with pytest.raises(OSError, match="away"):
+        await advance(bench.harness, claimed)
+    bench.clock.go_on(LEASE_SECONDS + 1)
+    lease, claimed = await bench.claim()
+    await give_up(bench.harness, claimed)
+    await bench.store.release(lease, due_at=claimed.due_at())
+    monkeypatch.setattr(RefundApprovals, "current", current)
+    await bench.go()
+    [handoff] = bench.shown(Handoff)
+    assert UNCONFIRMED in handoff.reason
+    await bench.go_after(121)
+    [row] = await bench.refunds("4471")
+    [told] = lines(bench)
+    assert str(row.reference) in told
+    assert str(row.reference) in str(bench.card.outcome)
