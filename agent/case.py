@@ -76,6 +76,7 @@ class WrongCustomer:
 class NotACase:
     kind: Literal["not_a_case"] = "not_a_case"
     by: str
+    place: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +196,14 @@ class Approval:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ApprovalReminder:
+    """To whoever may decide: this request still waits. A post of its own, so that it is seen."""
+
+    kind: Literal["approval_reminder"] = "approval_reminder"
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class DecisionLine:
     """One line in the thread: what was decided and by whom."""
 
@@ -274,6 +283,7 @@ Content = Annotated[
     | StatusLine
     | Question
     | Approval
+    | ApprovalReminder
     | DecisionLine
     | Reply
     | Handoff

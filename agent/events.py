@@ -320,7 +320,10 @@ async def _wrong_customer(h: Harness, c: Claimed, fact: WrongCustomer) -> None:
 
 
 def _not_a_case(c: Claimed, fact: NotACase) -> None:
-    if c.case.customer_id is None:
+    if c.case.customer_id is not None:
+        text = f"This is {c.case.customer_name}'s case already; take it over instead."
+        c.tell(fact.by, fact.place, text)
+    else:
         c.amend(closed="not_a_case", chosen_by=fact.by, words=())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent.case import Approval, Line, Notice
+from agent.case import Approval, ApprovalReminder, Line, Notice
 from agent.claimed import Claimed
 from agent.endings import LOOK_AGAIN_SECONDS, hand_off, settle, show_card, tell_decision
 from agent.harness import Harness, request_of
@@ -27,8 +27,10 @@ async def apply_timers(h: Harness, c: Claimed) -> bool:
     if now < h.waiting.pause_due_at(pending):
         return False
     if pending.reminded_at is None:
-        waits = "the customer's reply" if pending.kind == "customer" else "a support lead"
-        c.say(Line(text=f"Still waiting for {waits}.", to=c.case.openers))
+        if pending.card is not None:
+            c.say(ApprovalReminder(title=pending.card.title))
+        else:
+            c.say(Line(text="Still waiting for the customer's reply.", to=c.case.openers))
         c.update(pending=replace(pending, reminded_at=now))
         c.note("reminder", waits_for=pending.kind)
         return True

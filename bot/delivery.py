@@ -12,7 +12,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agent.case import Approval, Handoff, Line, Notice, Post, PrivateLine, Reaction
+from agent.case import (
+    Approval,
+    ApprovalReminder,
+    Handoff,
+    Line,
+    Notice,
+    Post,
+    PrivateLine,
+    Reaction,
+)
 from agent.errors import LeaseLost
 from agent.ports import CaseStore, Lease, OutboxEntry, Posted
 from bot.actions import POST_METADATA
@@ -135,7 +144,7 @@ class Delivery:
     def _spots(self, post: Post) -> Sequence[_Spot]:
         """The best first. A card that nobody sees would wait for ever: it has a second one."""
         root = self._approvals_root()
-        if isinstance(post.content, Approval) and root:
+        if isinstance(post.content, Approval | ApprovalReminder) and root:
             return (root, self._in_thread)
         return (self._in_thread,)
 
@@ -148,7 +157,10 @@ class Delivery:
 
     async def _drawn(self, post: Post, spot: _Spot) -> list[Message]:
         link = None
-        if isinstance(post.content, Approval) and spot.channel != self._thread.channel:
+        if (
+            isinstance(post.content, Approval | ApprovalReminder)
+            and spot.channel != self._thread.channel
+        ):
             url = (await self._who_we_are()).url.rstrip("/")
             message = self._thread.ts.replace(".", "")
             link = f"{url}/archives/{self._thread.channel}/p{message}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent.case import (
     Approval,
+    ApprovalReminder,
     Content,
     DecisionLine,
     Handoff,
@@ -19,7 +20,7 @@ from agent.case import (
 from bot.cards.approval import approval
 from bot.cards.case import picker, status_line
 from bot.cards.handoff import handoff
-from bot.cards.line import decision_line, line, private_line
+from bot.cards.line import approval_reminder, decision_line, line, private_line
 from bot.cards.message import Audience, Message
 from bot.cards.question import question
 from bot.cards.reply import reply
@@ -45,6 +46,9 @@ def draw(
             return [
                 approval(content, case_id=case_id, audience=audience, link=link, post_id=post_id)
             ]
+        case ApprovalReminder():
+            leads = audience.approvers or audience.on_duty(())
+            return [approval_reminder(content, leads=leads, link=link)]
         case DecisionLine():
             return [decision_line(content)]
         case Reply():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agent.approval import CardOutcome
-from agent.case import DecisionLine, Line, PrivateLine
+from agent.case import ApprovalReminder, DecisionLine, Line, PrivateLine
 from bot.cards.message import (
     Element,
     Message,
@@ -14,6 +14,7 @@ from bot.cards.message import (
     mentions,
     message,
     named,
+    note,
     rich_text,
     section,
     spoken,
@@ -40,6 +41,24 @@ def line(content: Line) -> Message:
     return message(
         [" ".join([*map(named, people), spoken(text, _LINE_LIMIT)])],
         [rich_text(section(*mentions(people), words(text)))],
+    )
+
+
+def approval_reminder(
+    content: ApprovalReminder, *, leads: Sequence[str], link: str | None
+) -> Message:
+    """To the leads; `link` leads to the case's thread where this is posted elsewhere."""
+    text = f"Still waiting for a decision: {cut(visible(content.title), 150)}"
+    people = leads[:10]
+    return message(
+        [
+            " ".join([*map(named, people), spoken(text)]),
+            f"<{link}|Open the case's thread>" if link else "",
+        ],
+        [
+            rich_text(section(*mentions(people), words(text))),
+            note(f"<{link}|Open the case's thread>") if link else None,
+        ],
     )
 
 

@@ -45,7 +45,7 @@ async def customer_chosen(desk: FrontDesk, click: Click) -> str | None:
 
 
 async def not_a_case(desk: FrontDesk, click: Click) -> str | None:
-    return await desk.act(click, click.value, NotACase(by=click.by))
+    return await desk.act(click, click.value, NotACase(by=click.by, place=str(click.place)))
 
 
 async def wrong_customer(desk: FrontDesk, click: Click) -> str | None:

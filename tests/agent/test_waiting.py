@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agent.case import Approval, DecisionLine, Handoff, Line, PrivateLine, Question
+from agent.case import (
+    Approval,
+    ApprovalReminder,
+    DecisionLine,
+    Handoff,
+    Line,
+    PrivateLine,
+    Question,
+)
 from agent.endings import COLLEAGUE
 from agent.limits import Waiting
 from agent.timers import NOBODY_ANSWERED
@@ -26,15 +34,19 @@ async def reminded(bench: Bench, turn: Turn) -> None:
     await bench.go_after(4 * HOUR)
 
 
-@pytest.mark.parametrize("turn", [ask(), LARGE], ids=["customer", "lead"])
-async def test_a_reminder_is_posted_once_and_not_early(bench: Bench, turn: Turn) -> None:
+@pytest.mark.parametrize(
+    ("turn", "reminder"), [(ask(), Line), (LARGE, ApprovalReminder)], ids=["customer", "lead"]
+)
+async def test_a_reminder_is_posted_once_and_not_early(
+    bench: Bench, turn: Turn, reminder: type[Line] | type[ApprovalReminder]
+) -> None:
     await waiting(bench, turn)
     await bench.go_after(4 * HOUR - 1)
-    assert bench.shown(Line) == []
+    assert bench.shown(reminder) == []
     await bench.go_after(1)
-    assert len(bench.shown(Line)) == 1
+    assert len(bench.shown(reminder)) == 1
     await bench.go_after(HOUR)
-    assert len(bench.shown(Line)) == 1
+    assert len(bench.shown(reminder)) == 1
     assert (await bench.run()).status.startswith("waiting")
 
 
@@ -112,7 +124,7 @@ async def test_after_expiry_a_late_answer_is_a_word_in_a_colleagues_case(bench: 
 async def test_whoever_was_away_reminds_first_and_expires_an_hour_later(bench: Bench) -> None:
     await waiting(bench, LARGE)
     await bench.go_after(10 * DAY)
-    assert len(bench.shown(Line)) == 1
+    assert len(bench.shown(ApprovalReminder)) == 1
     assert (await bench.run()).status == "waiting_approval"
     await bench.go_after(HOUR - 1)
     assert (await bench.run()).status == "waiting_approval"

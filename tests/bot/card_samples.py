@@ -9,6 +9,7 @@ from typing import Any
 from agent.approval import Card, CardFact, CardOutcome
 from agent.case import (
     Approval,
+    ApprovalReminder,
     DecisionLine,
     Handoff,
     Line,
@@ -75,6 +76,7 @@ HANDOFF = Handoff(
 DECISION_LINE = DecisionLine(
     verdict="approved", title=CARD.title, by=PRIYA, detail="₹2,499.00 is being paid."
 )
+APPROVAL_REMINDER = ApprovalReminder(title="Refund ₹2,499.00 to Asha Rao")
 LINE = Line(text="Still waiting for the customer.", to=(RAVI,))
 PRIVATE_LINE = PrivateLine(
     user=OMAR,

@@ -40,6 +40,7 @@ def drawn(content: Content, *, elsewhere: bool = True) -> list[Message]:
 CARDS = {
     "picker": drawn(samples.PICKER),
     "status_line": drawn(samples.STATUS_LINE),
+    "approval_reminder": drawn(samples.APPROVAL_REMINDER),
     "status_line_not_a_case": drawn(replace(samples.STATUS_LINE, status="not_a_case")),
     "question": drawn(samples.QUESTION),
     "approval_open": drawn(samples.APPROVAL),

@@ -149,7 +149,10 @@ async def test_nobody_decides_the_card_expires_and_nothing_is_paid(stage: Stage)
         card = await stage.card()
         await stage.status(root, "lock")
         stage.clock.jump(4 * 3600 + 1)
-        await stage.shown(root, "Still waiting")
+        reminder = await stage.card("Still waiting for a decision", after=card)
+        assert {stage.priya.id, stage.omar.id} <= {
+            each.user_id for each in stage.slack.notifications if each.ts == reminder.ts
+        }
         stage.clock.jump(3 * 86400)
         await stage.shown(root, COLLEAGUE)
         await stage.until(lambda: stage.buttons(card) == [])

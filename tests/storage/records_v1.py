@@ -7,6 +7,7 @@ from decimal import Decimal
 from agent.approval import Card, CardFact, CardOutcome
 from agent.case import (
     Approval,
+    ApprovalReminder,
     Case,
     Content,
     CustomerChosen,
@@ -179,7 +180,7 @@ FACTS: tuple[Fact, ...] = (
     Deleted(message_id="T1:C1:1700000001.000200", first=True),
     CustomerChosen(customer_id="cus_1", by="U_STAFF", place="C1"),
     WrongCustomer(by="U_STAFF", place="C1"),
-    NotACase(by="U_STAFF"),
+    NotACase(by="U_STAFF", place="C1"),
     Decided(
         key="run_1:toolu_2",
         version=3,
@@ -212,6 +213,7 @@ CONTENTS: tuple[Content, ...] = (
     ),
     Question(text="Which order?", to=("U_AGENT",)),
     Approval(card=CARD, openers=("U_AGENT", "U_STAFF"), run_id="run_1"),
+    ApprovalReminder(title="Refund ₹12,500"),
     DecisionLine(verdict="approved", title="Refund ₹12,500", by="U_LEAD", detail="Paid ₹6,000"),
     Reply(text="Your refund is on its way.", run_id="run_1"),
     Handoff(text="A colleague will reply", reason="limit", run_id="run_1", openers=("U_AGENT",)),

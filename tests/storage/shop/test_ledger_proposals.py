@@ -269,3 +269,12 @@ async def test_an_orders_history_has_every_row_oldest_first(shop: Shop) -> None:
     assert by_agent == [refund, refused]
     assert (by_hand.status, by_hand.amount_paise) == (RefundStatus.PAID, 500_000)
     assert (by_hand.run_id, by_hand.digest, by_hand.version) == (None, "", 1)
+
+
+async def test_a_history_is_by_time_and_not_by_when_a_row_was_written(
+    shop: Shop, clock: Clock
+) -> None:
+    second = await waiting(shop)
+    clock.now -= HOUR
+    first = await waiting(shop, proposal(key="run_2:call_1"))
+    assert await shop.ledger.history("4471") == [first, second]
