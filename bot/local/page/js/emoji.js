@@ -1,0 +1,82 @@
+// Emoji by the names that Slack gives them; those that people and the bot use here.
+
+export const GLYPHS = {
+  "+1": "👍",
+  thumbsup: "👍",
+  "-1": "👎",
+  thumbsdown: "👎",
+  eyes: "👀",
+  tada: "🎉",
+  heart: "❤️",
+  hourglass_flowing_sand: "⏳",
+  hourglass: "⌛",
+  speech_balloon: "💬",
+  lock: "🔒",
+  white_check_mark: "✅",
+  heavy_check_mark: "✔️",
+  x: "❌",
+  raising_hand: "🙋",
+  pray: "🙏",
+  raised_hands: "🙌",
+  clap: "👏",
+  smile: "😄",
+  slightly_smiling_face: "🙂",
+  joy: "😂",
+  thinking_face: "🤔",
+  wave: "👋",
+  warning: "⚠️",
+  rotating_light: "🚨",
+  bulb: "💡",
+  memo: "📝",
+  moneybag: "💰",
+  credit_card: "💳",
+  package: "📦",
+  truck: "🚚",
+  camera: "📷",
+  fire: "🔥",
+  sparkles: "✨",
+  question: "❓",
+  exclamation: "❗",
+  bell: "🔔",
+  star: "⭐",
+  rocket: "🚀",
+  robot_face: "🤖",
+  point_up: "☝️",
+  point_right: "👉",
+  ok_hand: "👌",
+  muscle: "💪",
+  cry: "😢",
+  disappointed: "😞",
+  confused: "😕",
+  relaxed: "☺️",
+  stopwatch: "⏱️",
+  calendar: "📅",
+  link: "🔗",
+};
+
+/** Those offered for a reaction, most used first. */
+export const OFFERED = [
+  "+1",
+  "eyes",
+  "white_check_mark",
+  "raised_hands",
+  "pray",
+  "tada",
+  "heart",
+  "smile",
+  "thinking_face",
+  "speech_balloon",
+  "hourglass_flowing_sand",
+  "lock",
+  "raising_hand",
+  "warning",
+  "x",
+  "camera",
+];
+
+/** The glyph of a name; ":name:" for one that isn't here. */
+export const glyph = (name) => GLYPHS[name] ?? `:${name}:`;
+
+/** A name in words, for a label. */
+export const spokenEmoji = (name) =>
+  ({ "+1": "thumbs up", "-1": "thumbs down" })[name] ?? name.replaceAll("_", " ");

@@ -1,0 +1,128 @@
+"""Whether everybody can use the page: axe on all of it, wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.conftest import NewDesk
+from tests.browser.desk import CASES, Desk
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+async def findings(desk: Desk) -> list[str]:
+    """What axe finds serious or worse."""
+    await desk.page.evaluate(AXE)
+    results = await desk.page.evaluate("axe.run({resultTypes: ['violations']})")
+    return [
+        f"{found['id']}: {found['nodes'][0]['html']}"
+        for found in results["violations"]
+        if found["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+async def test_axe_finds_nothing_serious(
+    new_desk: NewDesk, laptop_case: str, width: int, theme: str
+) -> None:
+    desk = await new_desk(width=width, theme=theme)
+    if width < 760:  # wider ones show the channel beside the thread
+        await desk.open()
+        await expect(desk.message("The screen of my laptop")).to_be_visible()
+        assert await findings(desk) == []
+
+    await desk.open_thread(CASES, laptop_case)
+    await expect(desk.message("Question for the customer", within=desk.thread)).to_be_visible()
+    assert await findings(desk) == []
+
+    over = desk.thread.get_by_role("button", name="Run")
+    if width < 1360:
+        await over.click()
+    await desk.run.get_by_role("button", name="Step 3").click()
+    await expect(desk.page.get_by_role("dialog", name="Call 3 of 3")).to_be_visible()
+    await expect(desk.page.get_by_role("region", name="Reply")).to_be_visible()
+    assert await findings(desk) == []
+
+    await desk.page.keyboard.press("Escape")
+    await desk.page.get_by_role("button", name="Trouble").click()
+    await expect(desk.page.get_by_role("dialog", name="Trouble")).to_be_visible()
+    assert await findings(desk) == []
+
+
+async def test_axe_finds_nothing_serious_in_a_modal_and_an_open_search(
+    desk: Desk, laptop_case: str
+) -> None:
+    await desk.be("Priya Menon")
+    await desk.rail.get_by_role("button", name="approvals").click()
+    await desk.message("₹1,49,900.00 to").get_by_role("button", name="Change amount").click()
+    modal = desk.page.get_by_role("dialog", name="Approve less")
+    await modal.get_by_role("textbox", name="Amount in rupees").press("Enter")
+    await expect(modal.get_by_role("alert")).to_be_visible()
+    assert await findings(desk) == []
+    await desk.page.keyboard.press("Escape")
+
+    await desk.be("Ravi Kumar")
+    await desk.rail.get_by_role("button", name="support-cases").click()
+    await desk.composer.fill("A search that is open")
+    await desk.composer.press("Enter")
+    await desk.message("A search that is open").press("Enter")
+    await desk.thread.get_by_role("combobox").press("ArrowDown")
+    await expect(desk.page.get_by_role("option").first).to_be_visible()
+    assert await findings(desk) == []
+
+
+async def test_a_narrow_screen_shows_one_pane_at_a_time_with_a_way_back(
+    new_desk: NewDesk, laptop_case: str
+) -> None:
+    desk = await new_desk(width=390, height=844)
+    await desk.open_thread(CASES, laptop_case)
+    await expect(desk.place).not_to_be_visible()
+    await desk.thread.get_by_role("button", name="Run").click()
+    await expect(desk.run).to_be_visible()
+    await expect(desk.thread).not_to_be_visible()
+    await desk.run.get_by_role("button", name="Back", exact=True).click()
+    await desk.thread.get_by_role("button", name="Back to the channel").click()
+    await expect(desk.place).to_be_visible()
+    await desk.place.get_by_role("button", name="Back to the channels").click()
+    await expect(desk.rail).to_be_visible()
+    await desk.rail.get_by_role("button", name="random").click()
+    await expect(desk.composer).to_be_visible()
+    wider = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not await desk.page.evaluate(wider)
+
+
+async def test_the_colours_follow_the_system_until_one_chooses_and_are_remembered(
+    new_desk: NewDesk,
+) -> None:
+    desk = await new_desk(theme="dark")
+    await desk.open()
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark = await desk.page.evaluate(paper)
+    switch = desk.page.get_by_role("button", name=re.compile("^Colours: "))
+    await switch.press("Enter")
+    await expect(switch).to_have_accessible_name("Colours: light. Switch to dark")
+    light = await desk.page.evaluate(paper)
+    assert light != dark
+    await desk.open()
+    assert await desk.page.evaluate(paper) == light
+
+
+async def test_new_messages_are_said_to_a_screen_reader(desk: Desk, new_desk: NewDesk) -> None:
+    other = await new_desk()
+    await other.open()
+    await other.be("Meena Joshi")
+    for each in (desk, other):
+        await each.rail.get_by_role("button", name="random").click()
+    await other.composer.fill("Anybody there?")
+    await other.composer.press("Enter")
+    await expect(desk.page.locator("[aria-live=polite]")).to_contain_text(
+        "Meena Joshi: Anybody there?"
+    )
