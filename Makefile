@@ -7,11 +7,11 @@ EXAMPLES ?= 2000
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: help install run play test check lint format bench mutation machine foreign clean
+.PHONY: help install run play test check lint format bench mutation machine foreign screenshots clean
 
 help:
 	@echo 'make run      start Casethread; with no Slack tokens, the local workspace in the browser'
-	@echo 'make play     play the scripted cases through the local workspace'
+	@echo 'make play     play the stories in the terminal, and check how each ends'
 	@echo 'make test     run the tests'
 	@echo 'make check    format, lint, types, imports, tests: what CI runs'
 	@echo 'make format   format the code and mend what the linter can'
@@ -19,8 +19,9 @@ help:
 	@echo 'make machine  let anything happen to a case, in any order, EXAMPLES times (long)'
 	@echo 'make bench    what a run costs beside the bare SDK, as ratios'
 	@echo 'make foreign  check the local Slack and Claude by programs from npm (needs Node.js)'
+	@echo 'make screenshots  take the pictures of the documents anew (needs a Chromium)'
 	@echo 'make install  make .venv with everything in it (the others do this by themselves)'
-	@echo 'make clean    remove .venv and caches; cases, the shop and .env stay'
+	@echo 'make clean    remove .venv and caches; cases, the shop, .casethread and .env stay'
 
 install: $(STAMP)
 
@@ -81,6 +82,9 @@ foreign: install
 	  && npm install --prefix "$$folder" --no-package-lock --no-audit --no-fund --silent \
 	  && FOREIGN_PACKAGES="$$folder" $(BIN)/python -m pytest -v tests/foreign/check.py
 
+screenshots: install
+	@$(BIN)/python -m tests.browser.screenshots docs/screenshots
+
 clean:
 	@rm -rf .venv .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist mutants
-	@find agent bot storage tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find agent bench bot storage tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -23,8 +23,8 @@ def parse_rupees(value: object) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         raise ValueError("The amount must be a number of rupees, like 145.05.")
-    # repr() gives a float's shortest form, which is what was written: 145.05, not 145.0500001.
-    text = repr(value) if isinstance(value, float) else str(value)
+    # Of a float this is its shortest form, which is what was written: 145.05, not 145.0500001.
+    text = str(value)
     if not _PLAIN_AMOUNT.fullmatch(text):
         raise ValueError(
             "The amount must be a plain positive number of rupees with at most 2 decimals,"
@@ -42,7 +42,7 @@ def rupees(paise: int) -> str:
     whole, rest = divmod(abs(paise), PAISE_PER_RUPEE)
     digits = str(whole)
     head, tail = digits[:-3], digits[-3:]
-    pairs = re.findall(r"\d{1,2}(?=(?:\d\d)*$)", head) if head else []
+    pairs = re.findall(r"\d{1,2}(?=(?:\d\d)*$)", head)
     return f"{sign}₹{','.join([*pairs, tail])}.{rest:02d}"
 
 

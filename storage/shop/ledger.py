@@ -123,7 +123,7 @@ class _Standing:
 
     refundable_paise: int | None
     """None when it is not this customer's order."""
-    agent_paise: int
+    agent_paise: int = 0
     """The agent's own refunds on it that are intended, paid or unknown."""
 
     def refusal(self, amount_paise: int) -> Refusal | None:
@@ -342,7 +342,7 @@ def _standing(connection: Connection, customer_id: str, order_id: str) -> _Stand
     )
     paid: int | None = connection.scalar(owned)
     if paid is None:
-        return _Standing(refundable_paise=None, agent_paise=0)
+        return _Standing(refundable_paise=None)
     on_order = refunds.c.order_id == order_id
     return _Standing(
         refundable_paise=paid - sum_paise(connection, on_order, reserving()),

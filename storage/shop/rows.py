@@ -25,8 +25,8 @@ def reserving() -> ColumnElement[bool]:
 
 def sum_paise(connection: Connection, *conditions: ColumnElement[bool]) -> int:
     """The sum of the amounts of the refund rows that meet all conditions; 0 when none does."""
-    total = func.coalesce(func.sum(refunds.c.amount_paise), 0)
-    return int(connection.scalar(select(total).where(*conditions)) or 0)
+    total = select(func.sum(refunds.c.amount_paise)).where(*conditions)
+    return int(connection.scalar(total) or 0)
 
 
 def stored_approvals(row: RowMapping) -> Sequence[StoredApproval]:

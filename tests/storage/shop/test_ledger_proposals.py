@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
-from agent.refunds.ports import KeyReused, Payment, RefundStatus, Rules
+from agent.refunds.ports import KeyReused, Payment, Refund, RefundStatus, Rules
 from storage.shop import Shop
+from storage.shop.database import refunds
 from storage.shop.ledger import ShopLedger
 from tests.storage.shop.world import (
     HOUR,
@@ -32,6 +34,7 @@ async def test_a_refund_up_to_the_limit_is_intended_at_once(shop: Shop) -> None:
     assert refund.automatic
     assert refund.needs_approvals == 0
     assert (refund.created_at, refund.intended_at) == (NOON, NOON)
+    assert refund.refundable_paise is None
     assert await shop.ledger.find(asked.key) == refund
 
 
@@ -78,6 +81,12 @@ async def test_more_than_is_refundable_is_refused_and_says_how_much_is(shop: Sho
     assert refund.refundable_paise == 60_000
     assert refund.needs_approvals == 0
     assert refund.intended_at is None
+
+
+async def test_the_last_paisa_is_refundable(shop: Shop) -> None:
+    for call, amount_paise in (("call_1", 59_999), ("call_2", 1)):
+        asked = proposal("8100", amount_paise, customer_id="cust_lakshmi", key=f"run_1:{call}")
+        assert (await shop.ledger.propose(asked, RULES)).status is RefundStatus.INTENDED
 
 
 @pytest.mark.parametrize("amount_paise", [0, -1])
@@ -248,6 +257,19 @@ async def test_another_amount_reason_or_run_may_be_proposed_after_a_decline(shop
     assert {less.status, other.status, another_run.status} == {RefundStatus.WAITING}
 
 
+async def test_what_was_declined_on_one_order_may_be_asked_for_on_another(shop: Shop) -> None:
+    await declined(shop, proposal("4480", 140_000))
+    elsewhere = proposal("4471", 140_000, key="run_1:call_2")
+    assert (await shop.ledger.propose(elsewhere, RULES)).status is RefundStatus.WAITING
+
+
+async def test_what_nobody_decided_may_be_asked_for_again(shop: Shop) -> None:
+    expired = await waiting(shop)
+    await shop.ledger.close(expired.key, RefundStatus.EXPIRED, at=NOON)
+    again = await shop.ledger.propose(proposal(key="run_1:call_2"), RULES)
+    assert again.status is RefundStatus.WAITING
+
+
 async def test_an_amount_that_a_first_lead_cut_and_a_second_declined_counts_as_declined(
     shop: Shop,
 ) -> None:
@@ -269,6 +291,30 @@ async def test_an_orders_history_has_every_row_oldest_first(shop: Shop) -> None:
     assert by_agent == [refund, refused]
     assert (by_hand.status, by_hand.amount_paise) == (RefundStatus.PAID, 500_000)
     assert (by_hand.run_id, by_hand.digest, by_hand.version) == (None, "", 1)
+
+
+async def test_a_row_that_the_shop_wrote_by_hand_needs_no_more_than_order_and_amount(
+    shop: Shop,
+) -> None:
+    values = {"idempotency_key": "K", "order_id": "4471", "status": "paid", "amount_paise": 100}
+    await shop.database.write(lambda connection: connection.execute(insert(refunds).values(values)))
+    assert await shop.ledger.find("K") == Refund(
+        key="K",
+        digest="",
+        shown_digest="",
+        run_id=None,
+        call_id=None,
+        customer_id="",
+        order_id="4471",
+        proposed_paise=100,
+        amount_paise=100,
+        reason="",
+        explanation="",
+        status=RefundStatus.PAID,
+        automatic=False,
+        version=1,
+        needs_approvals=0,
+    )
 
 
 async def test_a_history_is_by_time_and_not_by_when_a_row_was_written(
