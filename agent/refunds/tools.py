@@ -33,6 +33,7 @@ from agent.tools import Context, HandOff, Later, Pause, Result, ToolReturn
 log = logging.getLogger(__name__)
 
 ARRIVES = "3–5 days"
+ARRIVES_ON_A_CARD = "5–7 days"
 LOOK_UP_EVERY_SECONDS = 30.0
 LOOK_UP_FOR_SECONDS = 15 * 60.0
 # Providers forget idempotency keys after a day: later, only looking up is safe.
@@ -138,6 +139,9 @@ class RefundTools:
             row = await self._pay(context, row)
         elif row.status is RefundStatus.UNKNOWN:
             row = await self._look_up(context, row)
+        if row.status is RefundStatus.PAID:
+            order = await self._own_order(context, row.order_id)
+            return _issued(row, on_a_card=order.payment_method.casefold() == "card")
         return _outcome(row, now=context.now)
 
     async def _own_order(self, context: Context, order_id: str) -> Order:
@@ -196,10 +200,8 @@ def _told(order: Order) -> Json:
 
 
 def _outcome(row: Refund, *, now: float) -> ToolReturn:
-    """What the row says, for the model. Raises `ToolError` where it has to do something else."""
+    """What a row that is not paid says. Raises `ToolError` where the model has to do otherwise."""
     match row.status:
-        case RefundStatus.PAID:
-            return _issued(row)
         case RefundStatus.DECLINED:
             note = f' Their note: "{row.note}".' if row.note else ""
             return (
@@ -220,13 +222,14 @@ def _outcome(row: Refund, *, now: float) -> ToolReturn:
             raise ToolError("This refund was withdrawn. Nothing was paid. Hand off.")
 
 
-def _issued(row: Refund) -> Result:
+def _issued(row: Refund, *, on_a_card: bool) -> Result:
     amount = rupees(row.amount_paise)
+    arrives = ARRIVES_ON_A_CARD if on_a_card else ARRIVES
     told: Json = {
         "status": "issued",
         "amount_rupees": plain_rupees(row.amount_paise),
         "reference": row.reference,
-        "arrives_in": ARRIVES,
+        "arrives_in": arrives,
     }
     if row.amount_paise != row.proposed_paise:
         told["asked_for_rupees"] = plain_rupees(row.proposed_paise)
@@ -236,7 +239,7 @@ def _issued(row: Refund) -> Result:
     return Result(
         content=told,
         receipt=(
-            f"Your refund of {amount} was issued, reference {row.reference}, arrives in {ARRIVES}."
+            f"Your refund of {amount} was issued, reference {row.reference}, arrives in {arrives}."
         ),
     )
 

@@ -38,7 +38,7 @@ REACTIONS: Final = {
 """The reaction on a thread's first message that tells a run's status."""
 
 _STATUS_WORDS: Final = {
-    "working": "The agent is on it",
+    "working": "With the agent",
     "done": "Done",
     "handed_off": "With a colleague",
 }

@@ -163,7 +163,7 @@ async def test_after_a_payment_a_refusal_still_tells_the_customer_what_was_paid(
     [handoff] = bench.shown(Handoff)
     assert row.status == "paid"
     assert handoff.text == (
-        f"Your refund of ₹899.00 was issued, reference {row.reference}, arrives in 3–5 days."
+        f"Your refund of ₹899.00 was issued, reference {row.reference}, arrives in 5–7 days."
         f"\n\n{COLLEAGUE}"
     )
 

@@ -190,6 +190,8 @@ class LocalClaude:
             if self._gone(request):
                 return self._abandon(number)
             accepted = self._accept(body, headers)
+        except ConnectionResetError:  # whoever asked died while asking
+            return self._abandon(number)
         except RefusedError as refusal:
             return self._error(
                 number, "refused", refusal.status, refusal.error_type, refusal.message

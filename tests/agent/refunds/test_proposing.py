@@ -40,6 +40,17 @@ async def test_up_to_the_limit_it_is_paid_at_once_and_told_as_issued(desk: Desk)
     assert (sent.key, sent.amount_paise) == (row.key, 14_505)
 
 
+@pytest.mark.parametrize(("order_id", "days"), [("4471", "3–5 days"), ("4480", "5–7 days")])
+async def test_the_customer_is_told_how_long_the_way_of_payment_takes(
+    desk: Desk, order_id: str, days: str
+) -> None:
+    result = await desk.propose("100", order_id)
+    assert isinstance(result, Result)
+    assert isinstance(result.content, dict)
+    assert result.content["arrives_in"] == days
+    assert result.receipt.endswith(f"arrives in {days}.")
+
+
 async def test_the_same_call_again_is_told_alike_and_pays_nothing(desk: Desk) -> None:
     first = await desk.propose("500")
     assert await desk.propose("500") == first

@@ -222,3 +222,17 @@ async def test_a_fault_never_hides_a_broken_rule(
 async def test_waiting_for_what_never_happens_ends(claude: LocalClaude) -> None:
     with pytest.raises(TimeoutError):
         await claude.until(lambda: False, timeout_seconds=0.01)
+
+
+async def test_who_dies_while_asking_leaves_an_abandoned_request_and_no_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with LocalClaude() as claude:
+        host, port = claude.base_url.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        head = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 999\r\n\r\n{"
+        writer.write(head.encode())
+        await writer.drain()
+        writer.transport.abort()
+        await claude.until(lambda: [each.outcome for each in claude.requests] == ["abandoned"])
+    assert "Traceback" not in caplog.text
