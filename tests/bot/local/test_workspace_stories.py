@@ -39,39 +39,6 @@ async def test_every_story_comes_to_its_end_and_a_second_time_only_in_a_new_work
         assert (await play(shown, "small"))["state"] == "done"
 
 
-async def test_the_seed_story_waits_at_each_turn_and_survives_its_six_kills(
-    tmp_path: Path,
-) -> None:
-    async with page(tmp_path / "state") as shown:
-        await shown.post("/api/stories/seed/start", {})
-        first = await turn(shown)
-        assert first["turn"]["user_id"] == RAVI
-        assert first["turn"]["words"].startswith("Hi, my Bluetooth speaker")
-        assert first["thread"] is None
-        code, answer = await shown.refused("POST", "/api/stories/small/start")
-        assert (code, answer["code"]) == (409, "conflict")
-        turns = [first["turn"]["what"]]
-        await shown.post("/api/stories/seed/next", {})
-        while True:
-            playing = await turn(shown, "waiting", "done", "failed")
-            if playing["state"] != "waiting":
-                break
-            turns.append(playing["turn"]["what"])
-            await shown.post("/api/stories/seed/next", {})
-        assert (playing["state"], playing["failures"], playing["kills"]) == ("done", [], 6)
-        assert turns == [
-            "posts the customer's words in #support-cases",
-            "chooses Asha Rao as the customer",
-            "relays the customer's answer with a photo",
-            "presses “Approve”",
-        ]
-        assert not any("[" in each for each in playing["happened"])
-        case = await shown.status(playing["thread"]["ts"], "done")
-        assert [each["status"] for each in case["runs"][0]["payments"]] == ["paid"]
-        trouble = (await shown.get("/api/trouble"))["bot"]
-        assert (trouble["kills"], trouble["starts"]) == (6, 7)
-
-
 async def test_somebody_may_act_by_hand_where_a_story_waits(tmp_path: Path) -> None:
     async with page(tmp_path / "state") as shown:
         await shown.bot_is("up")
