@@ -49,7 +49,7 @@ check: lint test
 lint: install
 	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted. Mend with: make format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 	@$(BIN)/lint-imports --no-logo
 
 # Goes on where it ended; functions that changed since are tried again, and ARGS again anyway:
