@@ -61,8 +61,8 @@ class Checks:
         assert [each.error for each in self.world.claude.refused] == []
         assert self.world.claude.script_errors == []
         books = self.world.loop.run_until_complete(self.books())
-        self._money(books)
         record = self.record()
+        self._money(books, chosen_by=record.case.chosen_by if record and record.case else "")
         if record is None or record.case is None:
             return
         for run in self.runs():
@@ -91,7 +91,7 @@ class Checks:
             owner={each["id"]: each["customer_id"] for each in sold},
         )
 
-    def _money(self, books: Books) -> None:
+    def _money(self, books: Books, *, chosen_by: str) -> None:
         by_key = {row.key: row for row in books.rows}
         assert self._rows.keys() <= by_key.keys(), "a row is gone"
         for row in books.rows:
@@ -102,6 +102,7 @@ class Checks:
             if row.status in RESERVING:
                 assert books.owner[row.order_id] == row.customer_id
             if row.status in RESERVING and not row.automatic:
+                assert chosen_by not in {each.by for each in row.approvals}, "four eyes"
                 self._approved(row, books)
         reserved: Counter[str] = Counter()
         for row in [*books.rows, *books.others]:
@@ -201,6 +202,7 @@ class Checks:
         ]
         assert run.pending is None
         if run.status is Status.DONE:
+            assert run.heard == (), "the reply was written without the customer's last words"
             assert ([each.text for each in replies], handoffs) == ([run.reply], [])
         else:
             # Who says that the customer is wrong sees the picker come back.

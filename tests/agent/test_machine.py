@@ -178,16 +178,17 @@ class CaseMachine(RuleBasedStateMachine):
         text=words,
         customer=st.sampled_from([*PAID_RUPEES]),
         answers=st.lists(answers(), min_size=1, max_size=5),
+        by=st.sampled_from(["ravi", "ravi", "meena", "priya"]),
         then=fates,
         opened=st.sampled_from([True, True, True, True, False]),
     )
     def a_case_opens(
-        self, text: str, customer: str, answers: list[Answer], then: Fate, opened: bool
+        self, text: str, customer: str, by: str, answers: list[Answer], then: Fate, opened: bool
     ) -> None:
         self.world.answers.extend(answers)
         if opened:
             self.deliver(self.spoken(text, (), 0.0, first=True))
-            self.deliver(self.happened(CustomerChosen(customer_id=customer, by="ravi", place="C")))
+            self.deliver(self.happened(CustomerChosen(customer_id=customer, by=by, place="C")))
             self.go_on(then)
 
     @rule(text=words, pictures=photos, late=lateness, then=thens, answers=some_answers)

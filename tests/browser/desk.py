@@ -69,6 +69,12 @@ class Desk:
     def composer(self) -> Locator:
         return self.place.get_by_role("textbox", name=re.compile("^Message"))
 
+    async def go_to(self, channel: str) -> None:
+        """Open a channel, and wait until what is typed goes there."""
+        await self.rail.get_by_role("button", name=channel).click()
+        await expect(self.composer).to_have_accessible_name(re.compile(channel))
+        await expect(self.composer).to_be_editable()
+
     @property
     def reply_field(self) -> Locator:
         return self.thread.get_by_role("textbox", name="Reply …")

@@ -68,6 +68,7 @@ async def test_axe_finds_nothing_serious_in_a_modal_and_an_open_search(
     await expect(modal.get_by_role("alert")).to_be_visible()
     assert await findings(desk) == []
     await desk.page.keyboard.press("Escape")
+    await expect(modal).not_to_be_attached()
 
     await desk.be("Ravi Kumar")
     await desk.rail.get_by_role("button", name="support-cases").click()
@@ -120,7 +121,7 @@ async def test_new_messages_are_said_to_a_screen_reader(desk: Desk, new_desk: Ne
     await other.open()
     await other.be("Meena Joshi")
     for each in (desk, other):
-        await each.rail.get_by_role("button", name="random").click()
+        await each.go_to("random")
     await other.composer.fill("Anybody there?")
     await other.composer.press("Enter")
     await expect(desk.page.locator("[aria-live=polite]")).to_contain_text(

@@ -15,8 +15,7 @@ RANDOM = "C0RANDOM01"
 
 
 async def go_to_random(desk: Desk) -> None:
-    await desk.rail.get_by_role("button", name="random").click()
-    await expect(desk.composer).to_be_editable()
+    await desk.go_to("random")
 
 
 async def test_arrow_up_edits_the_last_message_of_ones_own(desk: Desk) -> None:

@@ -162,7 +162,7 @@ async def test_what_somebody_writes_appears_on_others_pages_by_itself(
     other = await new_desk()
     await other.open()
     await other.be("Priya Menon")
-    await desk.rail.get_by_role("button", name="random").click()
+    await desk.go_to("random")
     await desk.composer.fill("@priya please have a look")
     await desk.composer.press("Enter")
     unread = other.rail.get_by_role("button", name=re.compile("^random, .*1 for you$"))
