@@ -42,7 +42,7 @@ play: install
 	@exec $(BIN)/casethread play $(ARGS)
 
 test: install
-	@$(BIN)/python -m pytest -q -n $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
 check: lint test
 

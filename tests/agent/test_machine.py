@@ -248,8 +248,15 @@ class CaseMachine(RuleBasedStateMachine):
     def cards(self) -> bool:
         return bool(self.world.shown_cards())
 
-    @rule(less=st.sampled_from([False, False, True]), then=fates, answers=some_answers)
-    def what_is_awaited_comes(self, less: bool, then: Fate, answers: list[Answer]) -> None:
+    @rule(
+        less=st.sampled_from([False, False, True]),
+        may=st.sampled_from([True, True, True, True, False]),
+        then=fates,
+        answers=some_answers,
+    )
+    def what_is_awaited_comes(
+        self, less: bool, may: bool, then: Fate, answers: list[Answer]
+    ) -> None:
         """Whatever would help the case on, so that it also gets far."""
         record = self.checks.record()
         run = record.run if record is not None else None
@@ -262,7 +269,7 @@ class CaseMachine(RuleBasedStateMachine):
                 version=card.version,
                 digest=card.digest,
                 verdict="approve",
-                by="omar" if "priya" in card.approved_by else "priya",
+                by=("omar" if "priya" in card.approved_by else "priya") if may else "meena",
                 place="C",
                 amount_paise=(card.amount_paise or 0) * 3 // 4 if less else None,
             )
