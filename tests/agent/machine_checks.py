@@ -276,7 +276,10 @@ class Checks:
                     assert reference in card.card.outcome.detail
 
     def _customer_reads(self, run: Run, reference: str, contents: Sequence[Any]) -> bool:
-        """In our words after a handoff; a run that is done has told the model at least."""
+        """In our words after a handoff; a run that is done has told the model at least, and one
+        that goes on will."""
+        if run.status not in FINAL:
+            return True
         if run.status is Status.HANDED_OFF:
             ends = [x for x in contents if isinstance(x, Handoff) and x.run_id == run.run_id]
             notices = [x for x in contents if isinstance(x, Notice)]
