@@ -66,8 +66,7 @@ mutation: install
 # A failure is printed as the shortest way to it that was found, with a seed to repeat it by:
 #   make machine EXAMPLES=200 ARGS='--hypothesis-seed=1'
 machine: install
-	@MACHINE_EXAMPLES=$(EXAMPLES) nice $(BIN)/python -m pytest -q --hypothesis-show-statistics \
-	  tests/agent/test_machine.py $(ARGS)
+	@MACHINE_EXAMPLES=$(EXAMPLES) nice $(BIN)/python -m pytest -q tests/agent/test_machine.py $(ARGS)
 
 format: install
 	@$(BIN)/ruff format --quiet .

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from sqlalchemy import delete
+from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.exc import OperationalError
 
 from agent.case import Approval, Event, Image, Photo, Post
@@ -32,10 +32,11 @@ from agent.loop import advance
 from agent.ports import CaseStore, Lease, Posted
 from agent.pricing import built_in_prices
 from agent.refunds.agent import refund_agent
+from agent.refunds.ports import RESERVING, RefundStatus
 from bot.local.claude import LocalClaude, Request, Turn
 from storage import open_store
 from storage.shop import Shop
-from storage.shop.database import payouts, refunds
+from storage.shop.database import orders, payouts, refunds
 from tests.agent.bench import (
     CASE,
     LEASE_SECONDS,
@@ -63,6 +64,7 @@ OUT_OF_TIME = Failure(
     request_id=None,
     seconds=180.0,
 )
+BY_HAND = "by hand"
 LONGEST_WORK = 60
 """Rounds of a worker on one case before something must be going round in circles."""
 
@@ -186,6 +188,9 @@ class World:
         default_factory=list[tuple[float, str, Standing]]
     )
     undelivered: list[Event] = field(default_factory=list[Event])
+    """What is only in the thread, until it is read."""
+    arriving: list[Event] = field(default_factory=list[Event])
+    """What arrives while the model is asked next."""
     thread_readable: bool = True
     sending: bool = True
     posts: dict[str, Post] = field(default_factory=dict[str, Post])
@@ -207,6 +212,7 @@ class World:
         self.standing = {"priya": "approver", "omar": "approver"}
         self.asked.clear()
         self.undelivered.clear()
+        self.arriving.clear()
         self.thread_readable = self.sending = True
         self.posts.clear()
         self.stalled.clear()
@@ -218,8 +224,13 @@ class World:
             lambda connection: [
                 connection.execute(delete(payouts)),
                 connection.execute(delete(refunds).where(refunds.c.run_id.is_not(None))),
+                connection.execute(delete(refunds).where(refunds.c.reason == BY_HAND)),
             ]
         )
+
+    def refund_by_hand(self) -> None:
+        """Somebody in the shop pays what is left of the order that a lead is asked about."""
+        self.loop.run_until_complete(self.shop.database.write(_refund_by_hand))
 
     # Owners
 
@@ -329,7 +340,9 @@ class World:
         )
 
     async def ask(self, *given: Any, **named: Any) -> Any:
-        """`Claude.ask`, with the fault that is next."""
+        """`Claude.ask`, with the fault that is next, while people go on writing."""
+        while self.arriving:
+            await self.store.deliver(CASE, self.arriving.pop(0))
         fault = self.answers[0] if self.answers else None
         if not isinstance(fault, ApiFault):
             return await self.client.ask(*given, **named)
@@ -381,6 +394,26 @@ class World:
         """Cards as the thread showed them, oldest first, updates too."""
         contents = (post.content for post in self.posts.values())
         return [content for content in contents if isinstance(content, Approval)]
+
+
+def _refund_by_hand(connection: Connection) -> None:
+    asked = select(refunds.c.order_id).where(refunds.c.status == RefundStatus.WAITING.value)
+    order = connection.scalar(asked.limit(1))
+    if order is None:
+        return
+    on_order = (refunds.c.order_id == order) & refunds.c.status.in_([*RESERVING])
+    paid = connection.scalar(select(orders.c.paid_paise).where(orders.c.id == order)) or 0
+    gone = connection.scalar(select(func.sum(refunds.c.amount_paise)).where(on_order)) or 0
+    if paid > gone:
+        connection.execute(
+            insert(refunds).values(
+                idempotency_key=f"hand {order} {gone}",
+                order_id=order,
+                status=RefundStatus.PAID.value,
+                amount_paise=paid - gone,
+                reason=BY_HAND,
+            )
+        )
 
 
 async def build_world(folder: Path, parts: AsyncExitStack) -> World:

@@ -90,7 +90,7 @@ places = st.integers(0, 30)
 class Change:
     """Something around the case becomes otherwise."""
 
-    what: Literal["payments", "approver", "slack", "prompt"]
+    what: Literal["payments", "approver", "slack", "prompt", "refunded by hand"]
     mood: Mood = "pays"
     silent: bool = False
     user: str = ""
@@ -110,6 +110,8 @@ class Change:
                 world.sending, world.thread_readable = self.sending, self.readable
             case "prompt":
                 world.deployed = 1 - world.deployed
+            case "refunded by hand":
+                world.refund_by_hand()
 
 
 changes = st.one_of(
@@ -126,7 +128,7 @@ changes = st.one_of(
         standing=st.sampled_from(["approver", "approver", "stranger", "unknown"]),
     ),
     st.builds(Change, what=st.just("slack"), sending=st.booleans(), readable=st.booleans()),
-    st.just(Change(what="prompt")),
+    st.sampled_from([Change(what="prompt"), Change(what="refunded by hand")]),
 )
 
 
@@ -336,11 +338,20 @@ class CaseMachine(RuleBasedStateMachine):
     def a_worker_looks(self, then: Fate, answers: list[Answer]) -> None:
         self.world.work(then, answers)
 
+    @rule(text=words, over=st.sampled_from([False, False, True]), then=fates, answers=some_answers)
+    def something_arrives_while_the_model_thinks(
+        self, text: str, over: bool, then: Fate, answers: list[Answer]
+    ) -> None:
+        by_staff = self.happened(TookOver(by="meena", place="C")) if over else None
+        self.world.arriving.append(by_staff or self.spoken(text, (), 0.0, first=False))
+        self.deliver(self.spoken("One thing more.", (), 0.0, first=False))
+        self.world.work(then, answers)
+
     @precondition(lambda self: bool(self.delivered))
     @rule(place=places, then=thens)
     def an_event_comes_again(self, place: int, then: Fate | None) -> None:
         event = self.delivered[place % len(self.delivered)]
-        if event in self.world.undelivered:
+        if event in [*self.world.undelivered, *self.world.arriving]:
             return
         assert not self.deliver(event), "an event counted twice"
         self.go_on(then)
