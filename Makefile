@@ -3,11 +3,15 @@
 PYTHON ?= python3
 JOBS ?= 2
 EXAMPLES ?= 2000
+RUNS ?= 200
+KILLS ?= 300
+MEETINGS ?= 500
+SEED ?= 1
 
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: help install run play test check lint format bench mutation machine foreign screenshots clean
+.PHONY: help install run play test check lint format bench mutation machine chaos foreign screenshots clean
 
 help:
 	@echo 'make run      start Casethread; with no Slack tokens, the local workspace in the browser'
@@ -17,6 +21,7 @@ help:
 	@echo 'make format   format the code and mend what the linter can'
 	@echo 'make mutation change the code that moves money and see that the tests notice (long)'
 	@echo 'make machine  let anything happen to a case, in any order, EXAMPLES times (long)'
+	@echo 'make chaos    kill processes and cut connections in the middle of cases (long)'
 	@echo 'make bench    what a run costs beside the bare SDK, as ratios'
 	@echo 'make foreign  check the local Slack and Claude by programs from npm (needs Node.js)'
 	@echo 'make screenshots  take the pictures of the documents anew (needs a Chromium)'
@@ -67,6 +72,11 @@ mutation: install
 #   make machine EXAMPLES=200 ARGS='--hypothesis-seed=1'
 machine: install
 	@MACHINE_EXAMPLES=$(EXAMPLES) nice $(BIN)/python -m pytest -q tests/agent/test_machine.py $(ARGS)
+
+# The seed of a round that went wrong plays it again:
+#   make chaos SEED=7 RUNS=1 KILLS=0 MEETINGS=0
+chaos: install
+	@$(BIN)/python -m tests.faults --runs $(RUNS) --kills $(KILLS) --meetings $(MEETINGS) --seed $(SEED)
 
 format: install
 	@$(BIN)/ruff format --quiet .

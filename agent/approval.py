@@ -62,6 +62,8 @@ class Request:
     """The waited call, as the approvals need it: what was asked, by which call, on which card."""
 
     key: str
+    token: int
+    """Of the lease under which it is asked."""
     run_id: str
     call_id: str
     customer_id: str
@@ -106,10 +108,17 @@ class Found:
 
 
 class Approvals(Protocol):
-    """Carries out decisions on one agent's requests, each as one compare-and-set."""
+    """Carries out decisions on one agent's requests, each as one compare-and-set.
+
+    An open request is fenced by the token of the lease: once a newer owner of the case asked about
+    it, an older one gets `LeaseLost` from each method, and changes nothing.
+    """
 
     async def current(self, request: Request) -> Card:
-        """The card as the records have it now; `outcome` is set once it is decided."""
+        """The card as the records have it now; `outcome` is set once it is decided.
+
+        While it is open, no older owner changes it from now on.
+        """
         ...
 
     async def decide(self, request: Request, decision: LeadDecision) -> Answer: ...
@@ -118,7 +127,7 @@ class Approvals(Protocol):
         """A new version of the card, which voids clicks and approvals on the older one."""
         ...
 
-    async def look_up(self, key: str, card: Card | None) -> Found | None:
+    async def look_up(self, key: str, card: Card | None, *, token: int) -> Found | None:
         """What became of an effect whose outcome was unknown; None while nobody knows.
 
         Never carries the effect out: a person has the case by now. `card` is its approval's. A

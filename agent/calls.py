@@ -38,9 +38,12 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
             c.answer(call["id"], NOT_CONFIRMED, is_error=True)
             c.note("result", call_id=call["id"], tool=call["name"], is_error=True)
             continue
+        # Started before this worker came: what became of it, only its own records know.
+        resumed = c.running.started == call["id"]
         if not await _may_start(h, c, call):
             return
-        called = await _timed_call(h, c, call)
+        stopped = resumed and await c.has_stop_sign()
+        called = await _timed_call(h, c, call, stopped=stopped)
         if called.pause is not None and not _answered_already(c, call, called.pause):
             await _pause(h, c, call, called.pause)
             return
@@ -114,25 +117,25 @@ async def _may_start(h: Harness, c: Claimed, call: Json) -> bool:
     return True
 
 
-async def _timed_call(h: Harness, c: Claimed, call: Json) -> Called:
+async def _timed_call(h: Harness, c: Claimed, call: Json, *, stopped: bool) -> Called:
     started = time.monotonic()
-    called = await _call(h, c, call)
+    called = await _call(h, c, call, stopped=stopped)
     _worked(c, time.monotonic() - started)
     return called
 
 
-async def _call(h: Harness, c: Claimed, call: Json) -> Called:
+async def _call(h: Harness, c: Claimed, call: Json, *, stopped: bool = False) -> Called:
     with telemetry.tracer().start_as_current_span(
         "casethread.tool",
         attributes={"gen_ai.tool.name": call["name"], "gen_ai.tool.call.id": call["id"]},
     ) as span:
-        context = _context(h, c, call)
+        context = _context(h, c, call, stopped=stopped)
         called = await call_tool(h.agent.tool_table, call["name"], context, call["input"])
         span.set_attribute("casethread.tool.is_error", called.is_error)
     return called
 
 
-def _context(h: Harness, c: Claimed, call: Json) -> Context:
+def _context(h: Harness, c: Claimed, call: Json, *, stopped: bool = False) -> Context:
     run = c.running
     return Context(
         customer_id=run.customer_id,
@@ -143,6 +146,7 @@ def _context(h: Harness, c: Claimed, call: Json) -> Context:
         tool=call["name"],
         arguments=call["input"],
         now=h.now(),
+        stopped=stopped,
         earlier=earlier_results(c.messages),
     )
 
@@ -174,7 +178,7 @@ async def _follow_card(h: Harness, c: Claimed, call: Json) -> None:
     run = c.running
     decided = run.decided
     if decided is not None and decided.call_id == call["id"] and decided.card is not None:
-        card = dressed(run, await h.approvals().current(request_of(run, decided)))
+        card = dressed(run, await h.approvals().current(request_of(run, decided, token=c.token)))
         if card != decided.card:
             shown = show_card(c, decided, card)
             c.update(decided=replace(decided, card=shown))

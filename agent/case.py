@@ -119,6 +119,38 @@ class Feedback:
     place: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A member of staff asked for a case, and it has no thread yet.
+
+    The case that gets this stands for the request alone. It posts the first message of a new
+    thread in its channel; what was asked for becomes the case of that thread.
+    """
+
+    kind: Literal["asked"] = "asked"
+    customer_id: str
+    by: str
+    text: str
+    """The customer's words."""
+    photos: tuple[Photo, ...] = ()
+    source: str = ""
+    """A link to where the words were written first; "" when they were typed for this."""
+    place: str = ""
+    """Where to tell them where the case is; "" when only a direct message will do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addressed:
+    """Somebody spoke to us outside a case, and is told how to open one."""
+
+    kind: Literal["addressed"] = "addressed"
+    by: str
+    place: str = ""
+    """Where to tell them; "" when they wrote a direct message."""
+    refusal: str = ""
+    """Why they may open none; "" when they may."""
+
+
 Fact = Annotated[
     Message
     | Edited
@@ -129,7 +161,9 @@ Fact = Annotated[
     | Decided
     | TookOver
     | GaveBack
-    | Feedback,
+    | Feedback
+    | Asked
+    | Addressed,
     Field(discriminator="kind"),
 ]
 
@@ -278,6 +312,41 @@ class Reaction:
     previous: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The first message of a new thread: what was asked for at `asked_at`, in Unix seconds."""
+
+    kind: Literal["opening"] = "opening"
+    asked: Asked
+    asked_at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """To who asked for a case: where it is, or that it could not be opened, with their words.
+
+    `opening` is the post that opened it.
+    """
+
+    kind: Literal["opened"] = "opened"
+    opening: str
+    user: str
+    place: str
+    text: str
+    asked_at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """To who spoke to us outside a case: how to open one, with a button for it, or why not."""
+
+    kind: Literal["offer"] = "offer"
+    user: str
+    place: str
+    asked_at: float
+    refusal: str = ""
+
+
 Content = Annotated[
     Picker
     | StatusLine
@@ -290,7 +359,10 @@ Content = Annotated[
     | Line
     | Notice
     | PrivateLine
-    | Reaction,
+    | Reaction
+    | Opening
+    | Opened
+    | Offer,
     Field(discriminator="kind"),
 ]
 
@@ -333,17 +405,27 @@ class Image:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FetchedPhoto:
+    """What became of a photo; `image` is None when it could not be had."""
+
+    file_id: str
+    image: Image | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Words:
     """What somebody wrote in the thread, cleaned, with the photos that came along."""
 
     message_id: str
     author: str
     text: str
-    images: tuple[Image, ...] = ()
-    lost_photos: int = 0
-    """Photos that could not be fetched."""
-    links: tuple[str, ...] = ()
-    """Where a person can look at the photos."""
+    photos: tuple[Photo, ...] = ()
+    """Fetched when the model is to see them."""
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Where a person can look at the photos."""
+        return tuple(each.link for each in self.photos if each.link)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent import trace
-from agent.case import Case, Content, Post, PrivateLine, Reaction, StatusLine
+from agent.case import (
+    Case,
+    Content,
+    Deleted,
+    Fact,
+    Post,
+    PrivateLine,
+    Reaction,
+    StatusLine,
+    TookOver,
+    WrongCustomer,
+)
 from agent.limits import Waiting
 from agent.messages import calls_of, tool_result
 from agent.ports import CaseStore, Change, Clock, Lease, Record, StoredEvent
@@ -51,6 +62,7 @@ class Claimed:
         self.messages: list[Json] = list(record.messages)
         self.seen = 0
         """Highest seq of the inbox that was read."""
+        self._inbox: Sequence[StoredEvent] | None = record.inbox
         self.images: dict[str, bytes] = {}
         self._rests_until = 0.0
         self._appended: list[Json] = []
@@ -61,6 +73,11 @@ class Claimed:
     @property
     def case_id(self) -> str:
         return self._lease.case_id
+
+    @property
+    def token(self) -> int:
+        """The lease's, which fences what is written elsewhere than in the store."""
+        return self._lease.token
 
     @property
     def known(self) -> bool:
@@ -168,10 +185,28 @@ class Claimed:
     # Reading and saving --------------------------------------------------------------------
 
     async def inbox(self) -> Sequence[StoredEvent]:
-        """Events not yet applied, oldest first."""
-        stored = await self._store.inbox(self._lease)
-        self.seen = max([self.seen, *(each.seq for each in stored)])
+        """Events not yet applied, oldest first: what the store told with the last load or save,
+        once, and after that as it is now."""
+        stored, self._inbox = self._inbox, None
+        if stored is None:
+            return await self.inbox_now()
+        self._see(stored)
         return stored
+
+    async def inbox_now(self) -> Sequence[StoredEvent]:
+        """Events not yet applied, asked for anew."""
+        self._inbox = None
+        stored = await self._store.inbox(self._lease)
+        self._see(stored)
+        return stored
+
+    async def has_stop_sign(self) -> bool:
+        """An event is stored that takes the case from the agent.
+
+        Only a glance: what it sees still counts as not read.
+        """
+        stored = await self._store.inbox(self._lease)
+        return any(self._stops(each.event.fact) for each in stored)
 
     def due_at(self) -> float | None:
         """When the case wants attention next if nothing comes from outside."""
@@ -203,7 +238,8 @@ class Claimed:
         Raises `LeaseLost`; then this worker is out of it.
         """
         self._show_status()
-        await self._store.save(
+        self._inbox = None
+        self._inbox = await self._store.save(
             self._lease,
             Change(
                 case=self.case,
@@ -225,6 +261,20 @@ class Claimed:
         self.images.clear()
         self._on_saved()
 
+    def _see(self, stored: Sequence[StoredEvent]) -> None:
+        self.seen = max([self.seen, *(each.seq for each in stored)])
+
+    def _stops(self, fact: Fact) -> bool:
+        match fact:
+            case TookOver():
+                return True
+            case Deleted():
+                return fact.first
+            case WrongCustomer():
+                return self.run is not None and not self.run.proposed
+            case _:
+                return False
+
     def _sizes(self) -> tuple[int, int, int, int]:
         return len(self._appended), len(self._entries), len(self._applied), len(self._posts)
 
@@ -244,8 +294,16 @@ class Claimed:
         if status != before and not case.closed:
             self.say(Reaction(status=status, previous=before))
         if line is not None and shown.partition("|")[2] != line_before:
-            self.say(line, update_of=case.status_post)
+            self._say_status(line, case.status_post)
         self.amend(shown=shown)
+
+    def _say_status(self, line: StatusLine, status_post: str) -> None:
+        """Change the picker, or take its place when it was never saved: nobody needs to see it."""
+        for place, post in enumerate(self._posts):
+            if post.post_id == status_post:
+                self._posts[place] = replace(post, content=line)
+                return
+        self.say(line, update_of=status_post)
 
     def _status_line(self, run: Run | None) -> StatusLine | None:
         case = self.case

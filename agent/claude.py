@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import aiohttp
 import anthropic
 import httpx2
 
@@ -79,7 +80,11 @@ class Claude:
     ) -> None:
         self._deadline_seconds = deadline_seconds
         self._client = anthropic.AsyncAnthropic(
-            api_key=api_key, base_url=base_url, max_retries=max_retries
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=max_retries,
+            # Its calls cost a fifth less CPU than those of the default one.
+            http_client=anthropic.DefaultAioHttpClient(),
         )
 
     async def ask(
@@ -139,8 +144,7 @@ class Claude:
         except anthropic.APITimeoutError as error:
             return failure("timeout", error, temporary=True, maybe_charged=True)
         except anthropic.APIConnectionError as error:
-            unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
-            return failure("connection", error, temporary=True, maybe_charged=not unsent)
+            return failure("connection", error, temporary=True, maybe_charged=not _unsent(error))
         except anthropic.APIStatusError as error:
             temporary = error.status_code in (408, 409, 429) or error.status_code >= 500
             what = str(error.status_code)
@@ -164,6 +168,13 @@ class Claude:
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _unsent(error: anthropic.APIConnectionError) -> bool:
+    """Whether no connection came about. The SDK's transport calls a connection that was cut while
+    the answer was awaited a `ConnectError` too, so what aiohttp said is what counts."""
+    said = error.__cause__ and error.__cause__.__cause__
+    return isinstance(said, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
 
 
 def _usage(reported: Json) -> Usage:

@@ -8,7 +8,7 @@ from typing import Protocol
 from agent.approval import Answer, Card, LeadDecision
 from agent.case import Decided, Event, Message
 from agent.claimed import Claimed
-from agent.endings import DECIDED, dressed, settle, show_card
+from agent.endings import dressed, is_decided, settle, show_card
 from agent.harness import Harness, request_of
 from agent.run import Pending, Status
 from agent.text import cut
@@ -28,8 +28,8 @@ async def settle_decided(h: Harness, c: Claimed) -> bool:
     run = c.run
     if run is None or run.status is not Status.WAITING_APPROVAL or run.pending is None:
         return False
-    card = await h.approvals().current(request_of(run, run.pending))
-    if card.outcome is None or card.outcome.verdict not in DECIDED:
+    card = await h.approvals().current(request_of(run, run.pending, token=c.token))
+    if not is_decided(card):
         return False
     settle(c, run.pending, card)
     return True
@@ -72,7 +72,7 @@ async def decide(h: Harness, c: Claimed, event: Event, fact: Decided) -> None:
         amount_paise=fact.amount_paise,
         approvers_now=frozenset(user for user, status in asked.items() if status == "approver"),
     )
-    answer = await h.approvals().decide(request_of(run, pending), decision)
+    answer = await h.approvals().decide(request_of(run, pending, token=c.token), decision)
     _answer_decision(c, pending, answer, private)
 
 
@@ -81,21 +81,20 @@ async def _openers_are_known(h: Harness, c: Claimed) -> bool:
     that no person began has none."""
     if not await h.read_thread(c.case_id):
         return False
-    facts = [each.event.fact for each in await c.inbox()]
+    facts = [each.event.fact for each in await c.inbox_now()]
     return not any(isinstance(fact, Message) and fact.first for fact in facts)
 
 
 def _answer_decision(c: Claimed, pending: Pending, answer: Answer, private: _Private) -> None:
-    outcome = answer.card.outcome
     match answer.result:
         case "decided":
             settle(c, pending, answer.card)
         case "first_of_two":
             shown = _show_open(c, pending, answer.card)
             c.note("decision", verdict="first_of_two", by=shown.approved_by[-1], key=shown.key)
-        case "already_decided" if outcome is not None:
+        case "already_decided":
             _tell_closed(answer.card, private)
-            if outcome.verdict in DECIDED:
+            if is_decided(answer.card):
                 settle(c, pending, answer.card)
         case "already_approved":
             private("Your approval is kept. A second lead has to approve as well.")

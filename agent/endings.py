@@ -21,9 +21,6 @@ COLLEAGUE = "I've passed your request to a colleague, who will reply within a fe
 UNCONFIRMED = "A payment of it is not confirmed; what became of it will be told here."
 
 LOOK_AGAIN_SECONDS = 120.0
-DECIDED = ("approved", "declined", "refused")
-"""What a lead decided; the other verdicts close a card on behalf of an event or a timer."""
-
 _HISTORY_ENTRIES = 20
 _HISTORY_CHARACTERS = 500
 _QUOTED_CHARACTERS = 600
@@ -163,13 +160,21 @@ def watch(c: Claimed, call_id: str, *, now: float) -> None:
 
 async def _withdraw(h: Harness, c: Claimed, pending: Pending) -> bool:
     """Close the open card. False when a lead's decision was there first: that comes first now."""
-    card = await h.approvals().close(request_of(c.running, pending), "withdrawn", at=h.now())
-    if card.outcome is not None and card.outcome.verdict in DECIDED:
+    card = await h.approvals().close(
+        request_of(c.running, pending, token=c.token), "withdrawn", at=h.now()
+    )
+    if is_decided(card):
         settle(c, pending, card)
         return False
     show_card(c, pending, card)
     c.note("decision", verdict="withdrawn", key=card.key)
     return True
+
+
+def is_decided(card: Card) -> bool:
+    """By a lead. The other verdicts close a card on behalf of an event or a timer."""
+    verdict = card.outcome.verdict if card.outcome is not None else None
+    return verdict in ("approved", "declined", "refused")
 
 
 def settle(c: Claimed, pending: Pending, card: Card) -> None:

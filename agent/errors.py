@@ -6,6 +6,8 @@
     ├── LeaseLost        nobody: another worker owns the case now; this one stops writing
     ├── InboxChanged     nobody: an event arrived first; look at the inbox and decide again
     └── StoreError       the operator: what the store could not do
+        └── StoreAway    the operator: the store can't be reached or refuses for a while; nothing
+                         is known to be wrong with the record
 
 People in Slack never read an exception: they get safe words and the run's id.
 """
@@ -35,3 +37,10 @@ class InboxChanged(CasethreadError):
 
 class StoreError(CasethreadError):
     """The store refused or could not be read; the message is for the operator."""
+
+
+class StoreAway(StoreError):
+    """The store can't be reached, or refuses for a while. Later it may take the same call.
+
+    Whether a write was done is not known: load the case again before going on with it.
+    """

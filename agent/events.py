@@ -10,7 +10,10 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
+from agent import opening
 from agent.case import (
+    Addressed,
+    Asked,
     Case,
     CustomerChosen,
     Decided,
@@ -29,12 +32,7 @@ from agent.case import (
 )
 from agent.claimed import Claimed
 from agent.decisions import decide, settle_decided
-from agent.endings import (
-    hand_off,
-    remember,
-    show_card,
-    start_run,
-)
+from agent.endings import hand_off, is_decided, remember, settle, show_card, start_run
 from agent.harness import Harness, request_of
 from agent.messages import reply_content
 from agent.ports import StoredEvent
@@ -57,7 +55,7 @@ async def apply(h: Harness, c: Claimed) -> None:
     if any(isinstance(each.event.fact, CustomerChosen) for each in stored):
         # One read of the thread at this moment fills the gaps that Slack's delivery left.
         await h.read_thread(c.case_id)
-        stored = await c.inbox()
+        stored = await c.inbox_now()
     changed = await settle_decided(h, c)
     for event, ids in _edits_folded_in(stored):
         if c.carrying_out:
@@ -68,7 +66,7 @@ async def apply(h: Harness, c: Claimed) -> None:
             await c.save()
         await _apply_one(h, c, event)
         changed = True
-        if c.carrying_out and not isinstance(event.fact, Decided):
+        if c.carrying_out and isinstance(event.fact, TookOver | Deleted):
             # A decision that another worker made came first; this event waits for its payment.
             break
         c.done_with(*ids)
@@ -102,6 +100,10 @@ async def _apply_one(h: Harness, c: Claimed, event: Event) -> None:
             await _gave_back(h, c, fact)
         case Feedback() as fact:
             _feedback(c, fact)
+        case Asked() as fact:
+            opening.asked(c, fact, at=float(event.ts))
+        case Addressed() as fact:
+            opening.addressed(c, fact, at=float(event.ts))
 
 
 # Words -----------------------------------------------------------------------------------------
@@ -113,7 +115,12 @@ async def _message(h: Harness, c: Claimed, event: Event, fact: Message) -> None:
     case = c.case
     if case.closed:
         return
-    words = await _words(h, c, fact)
+    words = Words(
+        message_id=fact.message_id,
+        author=fact.author,
+        text=plain_words(fact.text),
+        photos=fact.photos,
+    )
     if _is_note(words.text):
         c.amend(notes=(*case.notes, words)[-_KEPT_NOTES:])
         return
@@ -180,23 +187,12 @@ def _answer(c: Claimed, pending: Pending, words: Words, *, before_the_question: 
 
 async def _show_anew(h: Harness, c: Claimed, pending: Pending) -> None:
     """What the customer wrote changed while a lead is asked: a new version of the card says so."""
-    card = await h.approvals().show_anew(request_of(c.running, pending))
+    card = await h.approvals().show_anew(request_of(c.running, pending, token=c.token))
+    if is_decided(card):
+        settle(c, pending, card)
+        return
     shown = show_card(c, pending, card)
     c.update(pending=replace(pending, card=shown))
-
-
-async def _words(h: Harness, c: Claimed, fact: Message) -> Words:
-    images = [await h.fetch_photo(photo) for photo in fact.photos]
-    had = [each for each in images if each is not None]
-    c.images.update({image.digest: data for image, data in had})
-    return Words(
-        message_id=fact.message_id,
-        author=fact.author,
-        text=plain_words(fact.text),
-        images=tuple(image for image, _ in had),
-        lost_photos=len(images) - len(had),
-        links=tuple(photo.link for photo in fact.photos if photo.link),
-    )
 
 
 def _edits_folded_in(stored: Iterable[StoredEvent]) -> list[tuple[Event, tuple[str, ...]]]:

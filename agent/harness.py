@@ -32,6 +32,8 @@ class Harness:
     limits: Limits = field(default_factory=Limits)
     waiting: Waiting = field(default_factory=Waiting)
     four_eyes: bool = True
+    look_seconds: float = 1.0
+    """How often the inbox is looked at for a stop sign while the model is asked."""
 
     def price(self, run: Run) -> Price:
         return price_of(run.model, self.prices)
@@ -51,12 +53,13 @@ class Harness:
         return self.agent.approvals
 
 
-def request_of(run: Run, pending: Pending) -> Request:
-    """The waited call as the approvals need it."""
+def request_of(run: Run, pending: Pending, *, token: int) -> Request:
+    """The waited call as the approvals need it; `token` is the lease's."""
     if pending.card is None:
         raise RuntimeError(f"{run.run_id}: {pending.call_id} waits for no lead")
     return Request(
         key=pending.card.key,
+        token=token,
         run_id=run.run_id,
         call_id=pending.call_id,
         customer_id=run.customer_id,

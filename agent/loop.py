@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import json
 import logging
-from decimal import Decimal
 
 from agent import events, telemetry, trace
+from agent.asking import ask_claude, charge_lost_call, count_attempt
 from agent.calls import answer_calls, reject_calls
 from agent.case import Line
 from agent.claimed import Claimed
 from agent.claude import Failure, Turn
-from agent.definition import MAX_TOKENS
 from agent.endings import finish, hand_off
 from agent.errors import InboxChanged
 from agent.harness import Harness
 from agent.messages import (
     calls_of,
     harness_block,
-    stored_images,
     text_of,
     unsendable,
-    with_images,
     words_blocks,
 )
-from agent.run import Json, Run, Status, Usage
+from agent.run import Json, Run, Status
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +46,7 @@ async def advance(h: Harness, c: Claimed) -> None:
 
     Raises `LeaseLost` when another worker took the case: nothing more may be written then.
     """
-    _charge_lost_call(h, c)
+    charge_lost_call(h, c)
     with telemetry.tracer().start_as_current_span("casethread.work") as span:
         await _work(h, c)
         if c.run is not None:
@@ -80,17 +77,10 @@ async def ask(h: Harness, c: Claimed, run: Run) -> None:
     else:
         if run.heard:
             hear(c)
-        images = await h.store.images(list(stored_images(c.messages)))
-        frozen = await h.frozen(run)
-        answer = await h.claude.ask(
-            frozen,
-            with_images(c.messages, images),
-            max_tokens=MAX_TOKENS << run.cuts,
-            drop_unverified=run.repaired,
-        )
+        answer = await ask_claude(h, c)
         if isinstance(answer, Failure):
             await _failed(h, c, answer)
-        else:
+        elif answer is not None:
             await _take(h, c, answer)
     await c.save()
 
@@ -200,27 +190,20 @@ async def _cut_off(h: Harness, c: Claimed) -> None:
 async def _failed(h: Harness, c: Claimed, failure: Failure) -> None:
     """No usable answer: park the run and try again, or hand off when that can't help."""
     run, now = c.running, h.now()
-    cost = Decimal(0)
-    if failure.maybe_charged and run.estimated_step != run.steps:
-        cost = _estimate(h, c, run)
+    count_attempt(h, c, failure)
     if failure.history_changed and not run.repaired:
         # Once in a run: without the thinking that the API can't verify.
         log.error("%s: the history does not verify: %s", run.run_id, failure.detail)
         c.update(repaired=True)
-        c.record(trace.attempt_entry(c.running, failure, cost, at=now))
         c.note("repair", problem="the API could not verify the conversation's thinking")
         return
     since = run.failing_since or now
     delays = [*RETRY_SECONDS, RETRY_LATER_SECONDS]
     c.update(
-        cost_usd=run.cost_usd + cost,
-        estimated_step=run.steps if cost else run.estimated_step,
-        working_seconds=run.working_seconds + failure.seconds,
         failures=run.failures + 1,
         failing_since=since,
         retry_at=now + delays[min(run.failures, len(delays) - 1)],
     )
-    c.record(trace.attempt_entry(c.running, failure, cost, at=now))
     if not failure.temporary:
         log.error("%s: Claude refused for good (%s): %s", run.run_id, failure.what, failure.detail)
         telemetry.count("casethread.claude.refused", what=failure.what)
@@ -233,40 +216,3 @@ async def _failed(h: Harness, c: Claimed, failure: Failure) -> None:
         if now - since >= TELL_AFTER_SECONDS and not run.told_trouble:
             c.say(Line(text=SLOW))
             c.update(told_trouble=True)
-
-
-def _charge_lost_call(h: Harness, c: Claimed) -> None:
-    """A case that was claimed where only the model is to be asked: its last owner died asking.
-
-    Nothing else leaves a run like that: a run that is given up waits, ends, or has a time to retry.
-    """
-    run = c.run
-    if run is None or run.status is not Status.RUNNING or run.retry_at is not None:
-        return
-    if c.messages[-1]["role"] != "user" or run.estimated_step == run.steps:
-        return
-    if run.model not in h.prices:
-        return
-    cost = _estimate(h, c, run)
-    c.update(cost_usd=run.cost_usd + cost, estimated_step=run.steps)
-    c.note(
-        "attempt",
-        step=run.steps + 1,
-        error="lost in a restart",
-        temporary=True,
-        estimated_cost_usd=str(cost),
-        total_cost_usd=str(c.running.cost_usd),
-        seconds=0.0,
-        request_id=None,
-    )
-
-
-def _estimate(h: Harness, c: Claimed, run: Run) -> Decimal:
-    """What a lost call may have cost: as much as the step before it.
-
-    The first: about 4 characters a token, nothing cached, a short reply.
-    """
-    if run.steps:
-        return run.last_cost_usd
-    characters = len(json.dumps(c.messages)) + len(json.dumps(h.agent.frozen))
-    return h.price(run).cost(Usage(uncached=characters // 4, output=300))

@@ -1,7 +1,9 @@
 """The conversation in the Messages API's own form: plain JSON, built, read and checked here.
 
-Images are kept beside the record: in a stored message an image block's source is
-`{"type": "stored", "digest": …, "media_type": …}`; `with_images` puts the bytes in for a request.
+Photos are fetched after they were referred to, and kept beside the record. In a stored message the
+source of an image block is `{"type": "photo", "file_id": …, "url": …}`. For a request `with_stored`
+says which image that is, `{"type": "stored", "digest": …, "media_type": …}`, and `with_images` puts
+the bytes in.
 """
 
 from __future__ import annotations
@@ -9,10 +11,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from agent.case import Image, Words
+from agent.case import FetchedPhoto, Photo, Words
 from agent.run import Json
 from agent.text import harness_line
 
@@ -38,10 +40,8 @@ def words_blocks(words: Iterable[Words]) -> list[Json]:
     for each in words:
         if each.text:
             blocks.append(text_block(each.text))
-        blocks.extend(image_block(image) for image in each.images)
-        if each.lost_photos:
-            blocks.append(harness_block(f"{each.lost_photos} photo(s) could not be read."))
-        elif not each.text and not each.images:
+        blocks.extend(photo_block(photo) for photo in each.photos)
+        if not each.text and not each.photos:
             blocks.append(harness_block("An empty message."))
     return blocks
 
@@ -56,8 +56,8 @@ def reply_content(words: Iterable[Words], *, before_the_question: bool) -> str |
     return blocks
 
 
-def image_block(image: Image) -> Json:
-    source = {"type": "stored", "digest": image.digest, "media_type": image.media_type}
+def photo_block(photo: Photo) -> Json:
+    source = {"type": "photo", "file_id": photo.file_id, "url": photo.url}
     return {"type": "image", "source": source}
 
 
@@ -141,33 +141,71 @@ def _is_json(content: Any) -> bool:
     return True
 
 
+def photos_in(messages: Iterable[Json]) -> Iterator[Photo]:
+    """The photos that the messages refer to."""
+    for source in _sources(messages, "photo"):
+        yield Photo(file_id=source["file_id"], url=source["url"])
+
+
 def stored_images(messages: Iterable[Json]) -> Iterator[str]:
-    """Digests of the images that the messages refer to."""
-    for block in _blocks(messages):
-        if block.get("type") == "image" and block["source"]["type"] == "stored":
-            yield block["source"]["digest"]
+    """Digests of the images that the messages refer to, behind `with_stored`."""
+    for source in _sources(messages, "stored"):
+        yield source["digest"]
 
 
-def with_images(messages: Sequence[Json], images: Mapping[str, bytes]) -> list[Json]:
+def with_stored(messages: Sequence[Json], photos: Iterable[FetchedPhoto]) -> Sequence[Json]:
+    """The messages with what became of their photos; one that nobody fetched yet stays as it is."""
+    became = {each.file_id: each.image for each in photos}
+
+    def known(block: Json) -> Json:
+        source = block["source"]
+        if source["type"] != "photo" or source["file_id"] not in became:
+            return block
+        image = became[source["file_id"]]
+        if image is None:
+            return harness_block("A photo could not be read.")
+        stored = {"type": "stored", "digest": image.digest, "media_type": image.media_type}
+        return {**block, "source": stored}
+
+    return _with_images_as(messages, known) if became else messages
+
+
+def with_images(messages: Sequence[Json], images: Mapping[str, bytes]) -> Sequence[Json]:
     """The messages with the stored images' bytes in place; the given ones stay as they are."""
+
+    def filled(block: Json) -> Json:
+        source = block["source"]
+        if source["type"] != "stored":
+            return block
+        data = base64.b64encode(images[source["digest"]]).decode()
+        bytes_in_place = {"type": "base64", "media_type": source["media_type"], "data": data}
+        return {**block, "source": bytes_in_place}
+
+    return _with_images_as(messages, filled) if images else messages
+
+
+def _with_images_as(messages: Sequence[Json], become: Callable[[Json], Json]) -> Sequence[Json]:
+    """The messages with each image block as `become` makes it."""
+
+    def whole(block: Json) -> Json:
+        if block.get("type") == "tool_result" and isinstance(block["content"], list):
+            inner = cast("list[Json]", block["content"])
+            return {**block, "content": [whole(part) for part in inner]}
+        return become(block) if block.get("type") == "image" else block
+
     return [
-        {**message, "content": [_with_image(block, images) for block in message["content"]]}
+        {**message, "content": [whole(block) for block in message["content"]]}
         if message["role"] == "user"
         else message
         for message in messages
     ]
 
 
-def _with_image(block: Json, images: Mapping[str, bytes]) -> Json:
-    if block.get("type") == "tool_result" and isinstance(block["content"], list):
-        inner = cast("list[Json]", block["content"])
-        return {**block, "content": [_with_image(part, images) for part in inner]}
-    if block.get("type") != "image" or block["source"]["type"] != "stored":
-        return block
-    source = block["source"]
-    data = base64.b64encode(images[source["digest"]]).decode()
-    filled = {"type": "base64", "media_type": source["media_type"], "data": data}
-    return {**block, "source": filled}
+def _sources(messages: Iterable[Json], kind: str) -> Iterator[Json]:
+    """The sources of this kind of all image blocks."""
+    for block in _blocks(messages):
+        if block.get("type") == "image" and block["source"]["type"] == kind:
+            yield block["source"]
 
 
 def _blocks(messages: Iterable[Json]) -> Iterator[Json]:

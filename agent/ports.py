@@ -48,7 +48,10 @@ class OutboxEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Posted:
-    """Where a sent post is: opaque channel and message id; both "" when it left no message."""
+    """Where a sent post is: opaque channel and message id; both "" when it left no message.
+
+    A message's id is also when it was posted, in the form of `Event.ts`.
+    """
 
     channel: str
     message_id: str
@@ -61,6 +64,18 @@ class Record:
     case: Case | None
     run: Run | None
     messages: tuple[Json, ...] = ()
+    inbox: tuple[StoredEvent, ...] = ()
+    """As by `CaseStore.inbox`, at the same moment; only `load` fills it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mail:
+    """What came into a case and what went out, done or not, oldest first; for people to read."""
+
+    events: Sequence[tuple[StoredEvent, bool]]
+    """With whether it is applied."""
+    posts: Sequence[tuple[OutboxEntry, Posted | None]]
+    """With where it is; None: not known to be sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,22 +129,27 @@ class CaseStore(Protocol):
         """The same lease, later end. Raises `LeaseLost`."""
         ...
 
-    async def load(self, lease: Lease) -> Record: ...
+    async def load(self, lease: Lease) -> Record:
+        """The case with its inbox, in one look."""
+        ...
 
     async def inbox(self, lease: Lease) -> Sequence[StoredEvent]:
         """Events not yet applied, in the order of their `ts` (then of arrival)."""
         ...
 
-    async def save(self, lease: Lease, change: Change) -> None:
-        """Raises `LeaseLost` or `InboxChanged`; then nothing was written."""
+    async def save(self, lease: Lease, change: Change) -> Sequence[StoredEvent]:
+        """Write it, and look into the inbox (as by `inbox`) in the same moment.
+
+        Raises `LeaseLost` or `InboxChanged`; then nothing was written.
+        """
         ...
 
     async def outbox(self, lease: Lease) -> Sequence[OutboxEntry]:
         """Posts not known to be sent, oldest first."""
         ...
 
-    async def sent(self, lease: Lease, post_id: str, posted: Posted) -> None:
-        """The post is out. Raises `LeaseLost`."""
+    async def sent(self, lease: Lease, posted: Mapping[str, Posted]) -> None:
+        """These posts, by id, are out. Raises `LeaseLost`."""
         ...
 
     async def posted(self, case_id: str, post_id: str) -> Posted | None:
@@ -164,14 +184,20 @@ class CaseStore(Protocol):
         """A case to look at (messages included); None when the store does not know it."""
         ...
 
-    async def runs(self, *, status: Status | None = None) -> Sequence[RunLine]:
-        """All runs, newest first."""
+    async def runs(
+        self, *, status: Status | None = None, since: float | None = None
+    ) -> Sequence[RunLine]:
+        """All runs, or those with this status and opened at this time or later; newest first."""
         ...
 
     async def run(self, run_id: str) -> RunLine | None: ...
 
     async def trace(self, run_id: str) -> Sequence[Json]:
         """A run's trace entries, oldest first; empty for an unknown run."""
+        ...
+
+    async def mail(self, case_id: str, *, limit: int = 200) -> Mail:
+        """The newest `limit` events and posts of a case; empty for one the store does not know."""
         ...
 
     async def close(self) -> None: ...
@@ -190,6 +216,6 @@ class Customers(Protocol):
 
 
 class FetchPhoto(Protocol):
-    async def __call__(self, photo: Photo) -> tuple[Image, bytes] | None:
-        """A photo scaled for the model, with its digest; None when it can't be had."""
+    async def __call__(self, photo: Photo) -> tuple[Image, bytes] | Literal["later", "never"]:
+        """A photo scaled for the model, with its digest; else whether trying again may help."""
         ...

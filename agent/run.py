@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from agent.approval import Card
-from agent.case import Words
+from agent.case import FetchedPhoto, Words
 
 SCHEMA_VERSION = 1
 
@@ -86,6 +86,9 @@ class Pending:
     since: float
     card: Card | None = None
     reminded_at: float | None = None
+    """When somebody was reminded: when that was saved and, once it is known, when it was posted."""
+    reminder_post: str | None = None
+    """The outbox entry of a reminder that isn't known to be posted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +141,10 @@ class Run:
     """Since when a tool's outcome is awaited (`Later`)."""
     later_receipt: str = ""
     """What the customer is told of it should the run be handed off meanwhile."""
+    photos: tuple[FetchedPhoto, ...] = ()
+    """Photos that the messages refer to and that were fetched, or given up, once and for all."""
+    photo_tries: int = 0
+    """Tries in a row of a photo that couldn't be had for a temporary reason."""
     repaired: bool = False
     """The API once said that the history was changed: from then on it drops what it can't verify.
     """

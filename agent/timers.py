@@ -16,6 +16,8 @@ LOOKS_SOON = 30
 LOOK_LATE_SECONDS = 3_600.0
 READ_AGAIN_SECONDS = 30.0
 """When the thread of an expired pause can't be read."""
+LOOK_FOR_POST_SECONDS = 5.0
+"""When the reminder of an expired pause is not posted yet."""
 
 
 async def apply_timers(h: Harness, c: Claimed) -> bool:
@@ -28,25 +30,40 @@ async def apply_timers(h: Harness, c: Claimed) -> bool:
         return False
     if pending.reminded_at is None:
         if pending.card is not None:
-            c.say(ApprovalReminder(title=pending.card.title))
+            post_id = c.say(ApprovalReminder(title=pending.card.title))
         else:
-            c.say(Line(text="Still waiting for the customer's reply.", to=c.case.openers))
-        c.update(pending=replace(pending, reminded_at=now))
+            reminder = Line(text="Still waiting for the customer's reply.", to=c.case.openers)
+            post_id = c.say(reminder)
+        c.update(pending=replace(pending, reminded_at=now, reminder_post=post_id))
         c.note("reminder", waits_for=pending.kind)
         return True
+    found_out = pending.reminder_post is not None
+    if pending.reminder_post is not None:
+        # While Slack is away nobody reads it, and who can't read it has no time to answer.
+        posted = await h.store.posted(c.case_id, pending.reminder_post)
+        if posted is None:
+            c.rest_until(now + LOOK_FOR_POST_SECONDS)
+            return False
+        reminded_at = max(pending.reminded_at, float(posted.message_id or 0))
+        pending = replace(pending, reminded_at=reminded_at, reminder_post=None)
+        c.update(pending=pending)
+        if now < h.waiting.pause_due_at(pending):
+            return True
     # An answer in time may be in the thread and not here yet: it wins, so look before closing.
     if not await h.read_thread(c.case_id):
         c.rest_until(now + READ_AGAIN_SECONDS)
-        return False
-    if len(await c.inbox()) > 0:
-        return False
+        return found_out
+    if len(await c.inbox_now()) > 0:
+        return found_out
     await _expire(h, c, pending)
     return True
 
 
 async def _expire(h: Harness, c: Claimed, pending: Pending) -> None:
     if pending.card is not None:
-        card = await h.approvals().close(request_of(c.running, pending), "expired", at=h.now())
+        card = await h.approvals().close(
+            request_of(c.running, pending, token=c.token), "expired", at=h.now()
+        )
         if card.outcome is not None and card.outcome.verdict != "expired":
             settle(c, pending, card)
             return
@@ -64,7 +81,7 @@ async def look_up_unsettled(h: Harness, c: Claimed) -> bool:
     now = h.now()
     due = [each for each in c.case.unsettled if each.look_at <= now] if c.known else []
     for each in due:
-        found = await h.approvals().look_up(each.key, each.card)
+        found = await h.approvals().look_up(each.key, each.card, token=c.token)
         kept = tuple(one for one in c.case.unsettled if one.key != each.key)
         if found is None:
             wait = LOOK_AGAIN_SECONDS if each.looks < LOOKS_SOON else LOOK_LATE_SECONDS

@@ -44,6 +44,10 @@ class Context:
     """Exactly as the model gave them."""
     now: float
     """Unix seconds."""
+    stopped: bool = False
+    """A person took the case while it isn't known whether an earlier try of this effect, whose
+    worker died, came to anything. What has not begun by now must not begin any more, not even for
+    that worker, should it live: put that down under the key. What has begun is carried through."""
     earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Results of this run's earlier calls, by tool name, oldest first."""
 

@@ -18,11 +18,22 @@ FEEDBACK_GOOD: Final = "feedback_good"
 FEEDBACK_BAD: Final = "feedback_bad"
 SHOW_TRACE: Final = "show_trace"
 
+OPEN_CASE: Final = "open_case"
+"""The message shortcut, and the button that offers the same."""
+NEW_CASE: Final = "new_case"
+"""The global shortcut, and the buttons that do the same."""
+CASE_COMMAND: Final = "/case"
+
 DECLINE_MODAL: Final = "decline_modal"
 CHANGE_AMOUNT_MODAL: Final = "change_amount_modal"
 
+OPEN_CASE_MODAL: Final = "open_case_modal"
+NEW_CASE_MODAL: Final = "new_case_modal"
+
 NOTE_BLOCK: Final = "note"
 AMOUNT_BLOCK: Final = "amount"
+WORDS_BLOCK: Final = "words"
+PHOTOS_BLOCK: Final = "photos"
 INPUT: Final = "input"
 """The action id of a modal's input element, in whichever block."""
 
@@ -66,3 +77,27 @@ class CardRef(_Value):
     digest: str
     post_id: str = ""
     place: str = ""
+
+
+class FileRef(_Value):
+    """A file that somebody attached elsewhere in Slack."""
+
+    file_id: str
+    name: str
+
+
+class Draft(_Value):
+    """A new case while its modal is open: the channel where its thread will begin, where to answer
+    ("" for a direct message), a link to where its words stand already, and files from there."""
+
+    channel: str
+    place: str = ""
+    source: str = ""
+    files: tuple[FileRef, ...] = ()
+
+
+class ThreadRef(_Value):
+    """A thread outside the case channels."""
+
+    channel: str
+    ts: str

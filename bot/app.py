@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_sdk.web.async_client import AsyncWebClient
@@ -21,7 +22,7 @@ from agent.claude import Claude
 from agent.errors import ConfigurationError
 from agent.harness import Harness
 from agent.limits import Limits, Waiting
-from agent.ports import CaseStore, Clock, OutboxEntry, Posted, StoredEvent
+from agent.ports import CaseStore, Clock
 from agent.pricing import load_prices, price_of
 from agent.refunds.agent import refund_agent
 from agent.refunds.ports import Payments, Refund, Rules
@@ -34,17 +35,19 @@ from bot.posting import Audience, Poster, make_client
 from bot.reading import ThreadReader
 from bot.settings import Settings
 from bot.thread import Thread
+from bot.wakeups import carrying
 from bot.webapi import SlackError, ask
 from bot.workers import LOOK_SECONDS, Workers
-from storage import open_store
+from storage import check_store, open_store
 from storage.shop import SAMPLE_POLICIES, PolicyError, Shop, ShopError, open_shop
-from storage.sqlite import SqliteStore
+from storage.shop.figures import refunded_since
 
 log = logging.getLogger("casethread")
 
 START_SECONDS = 10.0
 """How long Slack may take for each question at the start."""
-DRAIN_SECONDS = 8.0
+DRAIN_SECONDS = 6.0
+"""With what follows it, a stop takes less than 10 s: what supervisors wait before they kill."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +68,11 @@ async def running_bot(
     now: Clock = time.time,
     look_seconds: float = LOOK_SECONDS,
     payer: Callable[[Payments], Payments] | None = None,
+    listen: bool = True,
 ) -> AsyncGenerator[Bot]:
     """The bot and its workers, connected and at work; drained on the way out.
 
+    Without `listen` only workers: what people do in Slack is taken by another process.
     `payer` puts somebody between the agent and whoever pays.
     Raises `ConfigurationError`, one line for the operator, when a setting does not fit the world.
     """
@@ -76,6 +81,7 @@ async def running_bot(
         price_of(settings.model, prices)
         store = open_store(settings.store_url, now=now)
         parts.push_async_callback(store.close)
+        await check_store(store)
         shop = await _shop(settings, now=now)
         parts.push_async_callback(shop.close)
         await _remember_shop(store, shop)
@@ -125,11 +131,12 @@ async def running_bot(
             identity=identity,
             settings=settings,
             store=store,
-            wake=lambda case_id: workers.wake(case_id),
+            wake=lambda case_id: wake_ups.send(case_id),
             search_customers=shop.orders.search_customers,
             approvers=approvers,
             people=People(client, team_id=identity.team_id, now=now),
             now=now,
+            refunded_since=partial(refunded_since, shop.database),
         )
         read_thread = ThreadReader(desk)
         harness = Harness(
@@ -161,39 +168,46 @@ async def running_bot(
             on_dead_root=root_is_gone,
             look_seconds=look_seconds,
         )
-        handler = AsyncSocketModeHandler(build_app(desk), _secret(settings.slack_app_token))
-        parts.push_async_callback(handler.close_async)
+        wake_ups = await parts.enter_async_context(carrying(_engine_url(settings), workers.wake))
+        async with AsyncExitStack() as ears:
+            if listen:
+                # Left first: no further event is taken while the workers drain; what was not
+                # acknowledged, Slack delivers again.
+                await ears.enter_async_context(_listening(settings, desk, store, read_thread))
+            looking = asyncio.create_task(workers.run(), name="workers")
+            try:
+                yield Bot(store=store, shop=shop, workers=workers, looking=looking)
+            finally:
+                await ears.aclose()
+                await workers.drain(seconds=DRAIN_SECONDS)
+                await looking
+
+
+@asynccontextmanager
+async def _listening(
+    settings: Settings, desk: FrontDesk, store: CaseStore, read_thread: ThreadReader
+) -> AsyncGenerator[None]:
+    """Connected to Slack's events, with what was missed before and in between fetched."""
+    handler = AsyncSocketModeHandler(build_app(desk), _secret(settings.slack_app_token))
+    catch_up = CatchUp(store=store, read_thread=read_thread, wake=desk.wake, now=desk.now)
+    try:
         await handler.connect_async()
-        catch_up = CatchUp(store=store, read_thread=read_thread, wake=workers.wake)
         catch_up.begin()
         catch_up.watch(handler.client.is_connected)
-        looking = asyncio.create_task(workers.run(), name="workers")
-        try:
-            yield Bot(store=store, shop=shop, workers=workers, looking=looking)
-        finally:
-            # No further event is taken; what was not acknowledged, Slack delivers again.
-            await catch_up.close()
-            await handler.close_async()
-            await workers.drain(seconds=DRAIN_SECONDS)
-            await looking
+        yield
+    finally:
+        await catch_up.close()
+        await handler.close_async()
+
+
+def _engine_url(settings: Settings) -> str:
+    """Beside Redis, the engine uses the same one; SQLite serves this process alone."""
+    return "memory://" if settings.store_url.startswith("sqlite:") else settings.store_url
 
 
 def read_records(settings: Settings) -> CaseStore:
     """The store to look at, beside a running bot. Raises `ConfigurationError`."""
     return open_store(settings.store_url, read_only=True)
-
-
-async def read_mail(
-    settings: Settings, case_id: str
-) -> tuple[Sequence[tuple[StoredEvent, bool]], Sequence[tuple[OutboxEntry, Posted | None]]]:
-    """What came into a case and went out of it, done or not, oldest first: each event with whether
-    it is applied, each post with where it is. Beside a running bot; empty where the store can't
-    tell. Raises `ConfigurationError`."""
-    store = read_records(settings)
-    try:
-        return await store.mail(case_id) if isinstance(store, SqliteStore) else ((), ())
-    finally:
-        await store.close()
 
 
 async def agents_refunds(settings: Settings, order_id: str) -> Sequence[Refund]:
@@ -250,6 +264,7 @@ async def _identity(client: AsyncWebClient) -> Identity:
         bot_user_id=me["user_id"],
         bot_id=me["bot_id"],
         app_id=bot["bot"]["app_id"],
+        url=str(me.get("url", "")),
     )
 
 

@@ -1,7 +1,7 @@
-"""After a start or a gap in the connection: read the threads of open cases for missed replies.
+"""After a start or a gap in the connection: read the threads in which a reply may be missing.
 
 Slack gives an event up after about six minutes of trying; what people wrote later than that is
-only in the thread.
+only in the thread. Open cases come first; then those done lately, where a reply begins a new run.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from agent.ports import CaseStore
+from agent.ports import CaseStore, Clock
 from agent.run import FINAL, Status
 
 log = logging.getLogger("casethread.slack")
@@ -23,10 +23,14 @@ up to 40 s to notice that a connection is dead."""
 CHECK_SECONDS: Final = 5.0
 PAUSE_SECONDS: Final = 1.3
 """Between two threads: Slack allows about 50 reads a minute, and others need some of them."""
+DONE_SECONDS: Final = 3 * 86_400.0
+"""How long after its end a case's thread is still read."""
+MOST_DONE: Final = 200
+"""Of these, the ones that ended last: they take a few minutes."""
 
 
 class CatchUp:
-    """Reads open cases' threads, one after the other, in the background."""
+    """Reads threads, one after the other, in the background."""
 
     def __init__(
         self,
@@ -34,11 +38,13 @@ class CatchUp:
         store: CaseStore,
         read_thread: Callable[[str], Awaitable[bool]],
         wake: Callable[[str], None],
+        now: Clock,
         pause_seconds: float = PAUSE_SECONDS,
     ) -> None:
         self._store = store
         self._read_thread = read_thread
         self._wake = wake
+        self._now = now
         self._pause_seconds = pause_seconds
         self._reading: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -67,16 +73,28 @@ class CatchUp:
                 continue
             gap = time.monotonic() - connected_at
             if gap >= GAP_SECONDS:
-                log.warning("no connection to Slack for %.0f s: reading open threads", gap)
+                log.warning("no connection to Slack for %.0f s: reading threads", gap)
                 self.begin()
             connected_at = time.monotonic()
 
     async def _read(self) -> None:
+        for case_id in await self._case_ids():
+            if await self._read_thread(case_id):
+                self._wake(case_id)
+            await asyncio.sleep(self._pause_seconds)
+
+    async def _case_ids(self) -> Sequence[str]:
+        """Of the cases whose threads are read, each once, in this order."""
+        ids: list[str] = []
         for status in Status:
-            if status in FINAL:
-                continue
-            for line in await self._store.runs(status=status):
+            if status not in FINAL:
+                ids += [line.case.case_id for line in await self._store.runs(status=status)]
+        oldest = self._now() - DONE_SECONDS
+        ended: dict[str, float] = {}
+        for line in await self._store.runs(status=Status.DONE):
+            ended_at = line.run.ended_at or 0.0
+            if ended_at >= oldest and not line.case.closed:
                 case_id = line.case.case_id
-                if await self._read_thread(case_id):
-                    self._wake(case_id)
-                await asyncio.sleep(self._pause_seconds)
+                ended[case_id] = max(ended_at, ended.get(case_id, 0.0))
+        done = sorted(ended, key=lambda case_id: ended[case_id], reverse=True)
+        return list(dict.fromkeys([*ids, *done[:MOST_DONE]]))

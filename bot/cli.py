@@ -65,6 +65,29 @@ def start(port: int | None, no_browser: bool, fresh: bool) -> None:
 
 
 @main.command()
+def worker() -> None:
+    """Run workers only, as many as are wanted, beside one `casethread start`.
+
+    They share its Redis store, its shop's database and its settings. SIGTERM or Ctrl-C gives what
+    is under way to another worker, then ends with exit 0.
+    """
+    with _telling_the_operator():
+        settings = load_settings()
+        if not settings.slack_configured:
+            raise ConfigurationError(
+                "casethread worker needs SLACK_BOT_TOKEN and SLACK_APP_TOKEN, those of casethread "
+                "start; the local workspace has no workers of its own"
+            )
+        if settings.store_url.startswith("sqlite:"):
+            raise ConfigurationError(
+                "CASETHREAD_STORE_URL: a SQLite file serves one process; for more workers set "
+                "redis://HOST:PORT/DB here and for casethread start"
+            )
+        set_up_logging(settings.log, sys.stderr)
+        asyncio.run(_serve(settings, listen=False))
+
+
+@main.command()
 @click.argument("cases", nargs=-1, metavar="[CASE]...")
 def play(cases: tuple[str, ...]) -> None:
     """Play scripted cases in a local workspace, and print each thread and its trace.
@@ -107,7 +130,7 @@ def _telling_the_operator() -> Generator[None]:
         sys.exit(2 if isinstance(error, ConfigurationError) else 1)
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, *, listen: bool = True) -> None:
     # Imported here: the other commands needn't wait for Slack's and Anthropic's packages.
     from bot.app import running_bot
 
@@ -119,8 +142,8 @@ async def _serve(settings: Settings) -> None:
     # The first signal ends a start that hangs, or drains; a second one cuts the draining short,
     # which loses nothing: the store has it all.
     with contextlib.suppress(asyncio.CancelledError):
-        async with running_bot(settings) as bot:
-            log.info("Connected to Slack and at work.")
+        async with running_bot(settings, listen=listen) as bot:
+            log.info("Connected to Slack and at work." if listen else "At work.")
             for line in settings.warnings:
                 log.warning(line)
             # Not awaited itself: that would hand a cancellation on to it.

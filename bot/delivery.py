@@ -18,6 +18,9 @@ from agent.case import (
     Handoff,
     Line,
     Notice,
+    Offer,
+    Opened,
+    Opening,
     Post,
     PrivateLine,
     Reaction,
@@ -25,10 +28,12 @@ from agent.case import (
 from agent.errors import LeaseLost
 from agent.ports import CaseStore, Lease, OutboxEntry, Posted
 from bot.actions import POST_METADATA
-from bot.cards.case import REACTIONS
+from bot.asides import react, tell_privately, whisper
 from bot.cards.draw import draw
-from bot.cards.line import notice, outcome_line, private_line
+from bot.cards.line import notice, outcome_line
 from bot.cards.message import Audience, Message
+from bot.cards.new_case import offer, opened
+from bot.opening import open_case
 from bot.slack_calls import (
     CALL_TIMEOUT_SECONDS,
     Identity,
@@ -37,7 +42,7 @@ from bot.slack_calls import (
     SlackCalls,
     TryLater,
 )
-from bot.thread import Place, Thread
+from bot.thread import Thread, permalink
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +53,6 @@ _NOWHERE: Final = Posted(channel="", message_id="")
 _TOO_MUCH = frozenset(
     {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
 )
-_AS_IT_SHOULD_BE = frozenset({"already_reacted", "no_reaction", "message_not_found"})
 
 
 @dataclass(kw_only=True)
@@ -107,25 +111,46 @@ class Delivery:
         self._thread = Thread.parse(self.lease.case_id)
         self._in_thread = _Spot(channel=self._thread.channel, thread_ts=self._thread.ts)
         self._read: dict[_Spot, tuple[float, list[OwnMessage]]] = {}
+        self._sent: dict[str, Posted] = {}
 
-    async def send(self, entry: OutboxEntry) -> None:
-        """Send one post and mark it as sent. Raises `TryLater`, `LeaseLost` and the store's."""
+    async def send_all(self, entries: Sequence[OutboxEntry]) -> None:
+        """Send them in this order and mark what went out as sent, in one write at the end.
+
+        A process that dies in between leaves what it sent unmarked: as after any death, the next
+        owner finds it by reading back. Raises `TryLater`, `LeaseLost` and the store's.
+        """
+        try:
+            for entry in entries:
+                self._sent[entry.post.post_id] = await self._send_one(entry)
+                self.memory.failures = 0
+                self.memory.done.clear()
+                self.memory.sweep.clear()
+        finally:
+            if self._sent:
+                await self.store.sent(self.lease, self._sent)
+
+    async def _send_one(self, entry: OutboxEntry) -> Posted:
         post = entry.post
         match post.content:
             case PrivateLine():
-                posted = await self._tell_privately(post.content)
+                await tell_privately(self.calls, post.content, case_id=self.lease.case_id)
+                return _NOWHERE
             case Notice():
-                posted = await self._tell_staff(entry, post.content.text, post.content.to)
+                return await self._tell_staff(entry, post.content.text, post.content.to)
             case Reaction():
-                posted = await self._react(post.content)
+                await react(self.calls, self._thread, post.content)
+                return _NOWHERE
+            case Opening():
+                return await self._open(entry, post.content)
+            case Opened():
+                return await self._tell_asker(entry, post.content)
+            case Offer():
+                message = offer(post.content)
+                return await self._tell_one(entry, post.content.user, post.content.place, message)
             case _ if post.update_of is not None:
-                posted = await self._change(entry, post.update_of)
+                return await self._change(entry, post.update_of)
             case _:
-                posted = await self._post(entry)
-        await self.store.sent(self.lease, post.post_id, posted)
-        self.memory.failures = 0
-        self.memory.done.clear()
-        self.memory.sweep.clear()
+                return await self._post(entry)
 
     # New posts
 
@@ -161,9 +186,8 @@ class Delivery:
             isinstance(post.content, Approval | ApprovalReminder)
             and spot.channel != self._thread.channel
         ):
-            url = (await self._who_we_are()).url.rstrip("/")
-            message = self._thread.ts.replace(".", "")
-            link = f"{url}/archives/{self._thread.channel}/p{message}"
+            url = (await self._who_we_are()).url
+            link = permalink(url, self._thread.channel, self._thread.ts)
         return draw(
             post.content,
             case_id=self.lease.case_id,
@@ -231,6 +255,40 @@ class Delivery:
             "metadata": {"event_type": POST_METADATA, "event_payload": payload},
         }
 
+    # What was asked for outside a thread
+
+    async def _open(self, entry: OutboxEntry, content: Opening) -> Posted:
+        """The new thread's first message; its case knows all before the post counts as sent."""
+        root = _Spot(channel=self._thread.channel, thread_ts=None)
+        try:
+            posted = await self._post_all(entry, root, await self._drawn(entry.post, root))
+        except Refused as refused:
+            _log_refused(entry.post, refused)
+            return _NOWHERE
+        await open_case(self.store, content.asked, posted, team=self._thread.team)
+        return posted
+
+    async def _tell_asker(self, entry: OutboxEntry, content: Opened) -> Posted:
+        root = await self._posted(content.opening)
+        link = None
+        if root is not None and root.message_id:
+            link = permalink((await self._who_we_are()).url, root.channel, root.message_id)
+        message = opened(content, channel=self._thread.channel, link=link)
+        return await self._tell_one(entry, content.user, content.place, message)
+
+    async def _tell_one(
+        self, entry: OutboxEntry, user: str, place: str, message: Message
+    ) -> Posted:
+        """At a place, for this person alone; where that can't be, by direct message."""
+        if place and await whisper(self.calls, user, place, message):
+            return _NOWHERE
+        try:
+            (spot,) = await self._direct([user])
+            return await self._post_one(entry, entry.post.post_id, spot, message)
+        except Refused as refused:
+            _log_refused(entry.post, refused)
+            return _NOWHERE
+
     # Was it sent before?
 
     async def _found(self, entry: OutboxEntry, message_id: str, spot: _Spot) -> Posted | None:
@@ -245,7 +303,7 @@ class Delivery:
             raise TryLater(f"{message_id} may be on its way", at=not_before)
         if spot == self._in_thread:
             memory.sweep.add(message_id)
-        oldest = float(self._thread.ts)
+        oldest = self._since(entry.post)
         if unsure_at is not None and not foreign:
             oldest = max(oldest, unsure_at - _CLOCK_DIFFERENCE_SECONDS)
         messages = await self._read_back(spot, oldest)
@@ -255,6 +313,12 @@ class Delivery:
             if message.post_id == message_id:
                 return Posted(channel=spot.channel, message_id=message.ts)
         return None
+
+    def _since(self, post: Post) -> float:
+        """The time before which nothing of this post can have been sent, by Slack's clock."""
+        if isinstance(post.content, Opening | Opened | Offer):
+            return post.content.asked_at - _CLOCK_DIFFERENCE_SECONDS
+        return float(self._thread.ts)
 
     async def _read_back(self, spot: _Spot, oldest: float) -> list[OwnMessage]:
         """This case's messages there, each once: doubles are deleted."""
@@ -271,13 +335,17 @@ class Delivery:
             kept = first.setdefault(message.post_id, message)
             if kept is message:
                 continue
-            recorded = await self.store.posted(self.lease.case_id, message.post_id)
+            recorded = await self._posted(message.post_id)
             if recorded and recorded.message_id == message.ts:
                 kept, message = message, kept
                 first[kept.post_id] = kept
             await self._delete(spot.channel, message.ts)
         self._read[spot] = (oldest, list(first.values()))
         return self._read[spot][1]
+
+    async def _posted(self, post_id: str) -> Posted | None:
+        here = self._sent.get(post_id)
+        return here or await self.store.posted(self.lease.case_id, post_id)
 
     async def _own_messages(self, spot: _Spot, oldest: float) -> list[OwnMessage]:
         identity = await self._who_we_are()
@@ -355,7 +423,7 @@ class Delivery:
 
     async def _change(self, entry: OutboxEntry, update_of: str) -> Posted:
         """Repeatable, so no reading back. A target that left no message is nothing to change."""
-        target = await self.store.posted(self.lease.case_id, update_of)
+        target = await self._posted(update_of)
         if target is None or not target.message_id:
             return _NOWHERE
         at_target = _Spot(channel=target.channel, thread_ts=None)
@@ -389,43 +457,6 @@ class Delivery:
         except Refused as refused:
             _log_refused(entry.post, refused)
             return _NOWHERE
-
-    async def _react(self, content: Reaction) -> Posted:
-        before, after = REACTIONS.get(content.previous), REACTIONS.get(content.status)
-        if before and before != after:
-            await self._set_reaction("reactions.remove", before)
-        if after:
-            await self._set_reaction("reactions.add", after)
-        return _NOWHERE
-
-    async def _set_reaction(self, method: str, name: str) -> None:
-        thread = self._thread
-        try:
-            await self.calls.call(method, channel=thread.channel, timestamp=thread.ts, name=name)
-        except Refused as refused:
-            if refused.error not in _AS_IT_SHOULD_BE:
-                log.warning("reaction %s on %s: %s", name, thread.case_id, refused.error)
-
-    async def _tell_privately(self, content: PrivateLine) -> Posted:
-        """Best effort: shown at most now. Only a rate limit, which shows nothing, is waited for."""
-        message = private_line(content)
-        try:
-            place = Place.parse(content.place)
-            await self.calls.call(
-                "chat.postEphemeral",
-                channel=place.channel,
-                user=content.user,
-                thread_ts=place.thread_ts,
-                text=message.text,
-                blocks=list(message.blocks),
-            )
-        except (Refused, ValueError) as failed:
-            log.warning("a private line in case %s is lost: %s", self.lease.case_id, failed)
-        except TryLater as later:
-            if later.at is not None:
-                raise
-            log.warning("a private line in case %s is lost: %s", self.lease.case_id, later)
-        return _NOWHERE
 
 
 def _message_id(post: Post, number: int) -> str:

@@ -15,6 +15,7 @@ CHATTY: Final = (
     "aiohttp",
     "anthropic",
     "asyncio",
+    "docket",
     "httpcore2",
     "httpx2",
     "slack_bolt",

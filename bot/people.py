@@ -29,6 +29,8 @@ class Person:
     standing: Standing
     name: str
     """As others see it; "" when it isn't known."""
+    utc_offset_seconds: int = 0
+    """Of their clock."""
 
 
 STRANGER: Final = Person(standing="outsider", name="")
@@ -55,7 +57,11 @@ def _person(user: dict[str, Any], team_id: str) -> Person:
         for flag in ("deleted", "is_bot", "is_restricted", "is_ultra_restricted", "is_stranger")
     )
     name = user.get("real_name") or user.get("name") or ""
-    return Person(standing="member" if member else "outsider", name=str(name))
+    return Person(
+        standing="member" if member else "outsider",
+        name=str(name),
+        utc_offset_seconds=int(user.get("tz_offset") or 0),
+    )
 
 
 class People:
@@ -77,6 +83,12 @@ class People:
     async def name(self, user: str) -> str:
         """How others know this person; "" when Slack can't be asked."""
         return (await self._person(user)).name
+
+    async def midnight(self, user: str) -> float:
+        """When this person's day began, in Unix seconds; the UTC day's when it isn't known."""
+        offset = (await self._person(user)).utc_offset_seconds
+        day = 86_400
+        return (self._now() + offset) // day * day - offset
 
     async def _person(self, user: str) -> Person:
         until, person = self._known.get(user, (0.0, UNKNOWN))

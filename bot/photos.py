@@ -10,7 +10,9 @@ import asyncio
 import hashlib
 import io
 import logging
+import re
 import struct
+from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
@@ -34,8 +36,26 @@ _REDIRECTS = 3
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 
 
+# Slack's own words for "not now"; any other of its error codes says so for good.
+_NOT_NOW = frozenset(
+    {
+        "fatal_error",
+        "internal_error",
+        "ratelimited",
+        "request_timeout",
+        "service_unavailable",
+        "team_added_to_org",
+    }
+)
+_ERROR_CODE = re.compile(r"[a-z_]+")
+
+
 class UnusablePhotoError(Exception):
-    """Why a photo can't be had; for the log."""
+    """Why a photo can't be had, now or ever; for the log."""
+
+
+class NotNowError(Exception):
+    """Why a photo can't be had just now; for the log."""
 
 
 class SlackPhotos:
@@ -46,22 +66,29 @@ class SlackPhotos:
         self._seconds = timeout_seconds
         self._api = urlsplit(client.base_url)
 
-    async def __call__(self, photo: Photo) -> tuple[Image, bytes] | None:
-        """The photo as JPEG or PNG with the digest of those bytes; None, and a log line, if not."""
+    async def __call__(self, photo: Photo) -> tuple[Image, bytes] | Literal["later", "never"]:
+        """The photo as JPEG or PNG with the digest of those bytes; else a log line says why not."""
         try:
             content = await self._download(photo.url or await self._address_of(photo.file_id))
             media_type, encoded = await asyncio.to_thread(prepare, content)
-        except (UnusablePhotoError, SlackError, aiohttp.ClientError, OSError) as error:
-            log.warning(
-                "The photo %s can't be had: %s %s", photo.file_id, type(error).__name__, error
-            )
-            return None
+        except (NotNowError, aiohttp.ClientError, OSError) as error:
+            why = f"{type(error).__name__} {error}"
+            log.warning("The photo %s can't be had just now: %s", photo.file_id, why)
+            return "later"
+        except UnusablePhotoError as error:
+            log.warning("The photo %s can't be had: %s", photo.file_id, error)
+            return "never"
         digest = hashlib.sha256(encoded).hexdigest()
         return Image(digest=digest, media_type=media_type), encoded
 
     async def _address_of(self, file_id: str) -> str:
         """For files of shared channels, which arrive without an address."""
-        answer = await ask(self._client, "files.info", seconds=5, file=file_id)
+        try:
+            answer = await ask(self._client, "files.info", seconds=5, file=file_id)
+        except SlackError as error:
+            if error.reason in _NOT_NOW or not _ERROR_CODE.fullmatch(error.reason):
+                raise NotNowError(str(error)) from error
+            raise UnusablePhotoError(str(error)) from error
         file = answer.get("file", {})
         return file.get("url_private_download") or file.get("url_private") or ""
 
@@ -89,6 +116,8 @@ class SlackPhotos:
 
 
 async def _body(answer: aiohttp.ClientResponse) -> bytes:
+    if answer.status in (408, 429) or answer.status >= 500:
+        raise NotNowError(f"HTTP status {answer.status}")
     if answer.status != 200:
         raise UnusablePhotoError(f"HTTP status {answer.status}")
     if answer.content_type == "text/html":

@@ -75,8 +75,7 @@ class Poster:
             identity=self._identity,
         )
         try:
-            for entry in await self._store.outbox(lease):
-                await delivery.send(entry)
+            await delivery.send_all(await self._store.outbox(lease))
         except TryLater as later:
             memory.retry_at = self._when(later, memory)
             log.warning("posts of case %s wait: %s", lease.case_id, later)

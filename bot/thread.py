@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_TO_COME = "asked-"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Thread:
@@ -19,6 +21,12 @@ class Thread:
     @property
     def case_id(self) -> str:
         return f"{self.team}:{self.channel}:{self.ts}"
+
+    @classmethod
+    def to_come(cls, *, team: str, channel: str, request: str) -> Thread:
+        """Stands for a thread that somebody asked for and that has no root yet. `request` tells
+        one request from another; it is also the request's key in the store."""
+        return cls(team=team, channel=channel, ts=f"{_TO_COME}{request}")
 
     @classmethod
     def parse(cls, case_id: str) -> Thread:
@@ -42,3 +50,11 @@ class Place:
         """Raises `ValueError` when the text is no place."""
         channel, thread_ts = text.split(":")
         return cls(channel=channel, thread_ts=thread_ts or None)
+
+
+def permalink(workspace_url: str, channel: str, ts: str, *, thread_ts: str | None = None) -> str:
+    """A message's address in the form that Slack's own links have; `workspace_url` is that of
+    `auth.test`. `thread_ts` is the root's of the thread it is in, if it isn't the root."""
+    link = f"{workspace_url.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
+    in_thread = thread_ts is not None and thread_ts != ts
+    return f"{link}?thread_ts={thread_ts}&cid={channel}" if in_thread else link

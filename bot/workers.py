@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from agent.claimed import Claimed
 from agent.endings import give_up
-from agent.errors import LeaseLost, StoreError
+from agent.errors import LeaseLost, StoreAway, StoreError
 from agent.harness import Harness
 from agent.loop import advance
 from agent.ports import CaseStore, Clock, Lease
@@ -29,6 +29,8 @@ RENEW_SECONDS = 2.0
 LOOK_SECONDS = 1.0
 MOST_CASES = 1_000
 """Worked on at once by one process; most of them wait for the model."""
+LEAVE_SECONDS = 1.5
+"""For the posts of a case that is given up in the middle."""
 BACKOFF_SECONDS = 4.0
 LONGEST_BACKOFF_SECONDS = 300.0
 GIVE_UP_AFTER = 5
@@ -60,7 +62,7 @@ class Workers:
         self._draining = False
 
     def wake(self, case_id: str) -> None:
-        """There is work for this case. Never blocks; may be lost or doubled without harm."""
+        """There is work for this case. Never blocks; may be doubled without harm."""
         self._woken.add(case_id)
         self._look.set()
 
@@ -87,9 +89,10 @@ class Workers:
             return ()
 
     async def drain(self, *, seconds: float) -> None:
-        """Begin nothing new, let what is under way come to its next stop, then cut it short.
+        """Begin nothing new, let what is under way come to its next save, then cut it short.
 
-        What is cut short goes on where its last save left it, once its lease ends.
+        Either way the case is given up at once, with its posts out where there is time, and goes
+        on elsewhere where its last save left it.
         """
         self._draining = True
         self._look.set()
@@ -99,7 +102,8 @@ class Workers:
         _, late = await asyncio.wait(running, timeout=seconds)
         for task in late:
             task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        if late:
+            await asyncio.wait(late, timeout=LEAVE_SECONDS)
 
     def _begin(self, case_id: str) -> None:
         if self._draining or case_id in self._tasks:
@@ -129,20 +133,51 @@ class Workers:
         log.error("work on case %s failed, again in %.0f s", case_id, wait, exc_info=error)
 
     async def _work(self, case_id: str) -> None:
+        try:
+            await self._claim_and_work(case_id)
+        except* StoreAway as away:
+            # Says nothing about the case: it is found again, here or elsewhere, when its lease is
+            # over and the store is back.
+            log.warning("case %s waits for the store: %s", case_id, away.exceptions[0])
+
+    async def _claim_and_work(self, case_id: str) -> None:
+        asked = time.monotonic()
         lease = await self._store.claim(case_id, self._owner, seconds=LEASE_SECONDS)
         if lease is None:
             return
-        held = _Held(self._store, lease)
+        held = _Held(self._store, lease, asked=asked)
         mail = _Mail(self._poster, held, self._harness.now, self._on_dead_root)
+        try:
+            await self._hold(held, mail)
+        except asyncio.CancelledError:
+            await self._leave(lease, mail)
+            raise
+
+    async def _hold(self, held: _Held, mail: _Mail) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 keeping = group.create_task(held.keep())
                 mailing = group.create_task(mail.run())
-                await self._advance(lease, mail)
+                await self._advance(held.lease, mail)
                 keeping.cancel()
                 mailing.cancel()
         except* LeaseLost:
-            log.warning("case %s was taken over by another worker", case_id)
+            log.warning("case %s was taken over by another worker", held.lease.case_id)
+
+    async def _leave(self, lease: Lease, mail: _Mail) -> None:
+        """Give a case up in the middle, still due, so that another worker goes on at once."""
+        with contextlib.suppress(LeaseLost, StoreError):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_SECONDS):
+                    await mail.send()
+            await self._store.renew(lease, seconds=0)
+
+    def _saved(self, mail: _Mail) -> None:
+        mail.kick()
+        task = asyncio.current_task()
+        if self._draining and task is not None:
+            # The one place where nothing is half done.
+            task.cancel()
 
     async def _advance(self, lease: Lease, mail: _Mail) -> None:
         """Work until the case waits with all its posts out, and give it up in that moment."""
@@ -153,7 +188,7 @@ class Workers:
             record=await self._store.load(lease),
             now=harness.now,
             waiting=harness.waiting,
-            on_saved=mail.kick,
+            on_saved=lambda: self._saved(mail),
         )
         failures = self._failures.get(lease.case_id)
         if failures is not None and failures.count >= GIVE_UP_AFTER:
@@ -179,10 +214,11 @@ class _Failures:
 class _Held:
     """A lease that is renewed while its case is worked on."""
 
-    def __init__(self, store: CaseStore, lease: Lease) -> None:
+    def __init__(self, store: CaseStore, lease: Lease, *, asked: float) -> None:
+        """`asked`: when the store was asked for it, in monotonic seconds."""
         self._store = store
         self.lease = lease
-        self._ends = time.monotonic() + LEASE_SECONDS
+        self._ends = asked + LEASE_SECONDS
 
     def seconds_left(self) -> float:
         """By our own monotonic clock, counted from before the store was asked."""

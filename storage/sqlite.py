@@ -19,7 +19,17 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from agent.case import Event
 from agent.errors import StoreError
-from agent.ports import Change, Clock, Lease, OutboxEntry, Posted, Record, RunLine, StoredEvent
+from agent.ports import (
+    Change,
+    Clock,
+    Lease,
+    Mail,
+    OutboxEntry,
+    Posted,
+    Record,
+    RunLine,
+    StoredEvent,
+)
 from agent.run import Json, Status
 from storage import sqlite_file, sqlite_reads, sqlite_writes
 from storage.sqlite_file import Transaction
@@ -71,7 +81,7 @@ class SqliteStore:
         return await self._write(sqlite_writes.renew, lease, seconds)
 
     async def load(self, lease: Lease) -> Record:
-        record = await self._read(sqlite_reads.record, lease.case_id)
+        record = await self._read(sqlite_reads.record_with_inbox, lease.case_id)
         if record is None:
             raise StoreError(f"case {lease.case_id} is gone from the store")
         return record
@@ -79,14 +89,14 @@ class SqliteStore:
     async def inbox(self, lease: Lease) -> Sequence[StoredEvent]:
         return await self._read(sqlite_reads.inbox, lease.case_id)
 
-    async def save(self, lease: Lease, change: Change) -> None:
-        await self._write(sqlite_writes.save, lease, change)
+    async def save(self, lease: Lease, change: Change) -> Sequence[StoredEvent]:
+        return await self._write(sqlite_writes.save, lease, change)
 
     async def outbox(self, lease: Lease) -> Sequence[OutboxEntry]:
         return await self._read(sqlite_reads.outbox, lease.case_id)
 
-    async def sent(self, lease: Lease, post_id: str, posted: Posted) -> None:
-        await self._write(sqlite_writes.sent, lease, post_id, posted)
+    async def sent(self, lease: Lease, posted: Mapping[str, Posted]) -> None:
+        await self._write(sqlite_writes.sent, lease, posted)
 
     async def posted(self, case_id: str, post_id: str) -> Posted | None:
         return await self._read(sqlite_reads.posted, case_id, post_id)
@@ -112,8 +122,10 @@ class SqliteStore:
     async def case(self, case_id: str) -> Record | None:
         return await self._read(sqlite_reads.record, case_id)
 
-    async def runs(self, *, status: Status | None = None) -> Sequence[RunLine]:
-        lines, refusals = await self._read(sqlite_reads.runs, status)
+    async def runs(
+        self, *, status: Status | None = None, since: float | None = None
+    ) -> Sequence[RunLine]:
+        lines, refusals = await self._read(sqlite_reads.runs, status, since)
         for refusal in refusals:
             self._warn(refusal)
         return lines
@@ -124,10 +136,7 @@ class SqliteStore:
     async def trace(self, run_id: str) -> Sequence[Json]:
         return await self._read(sqlite_reads.trace, run_id)
 
-    async def mail(
-        self, case_id: str, *, limit: int = 200
-    ) -> tuple[Sequence[tuple[StoredEvent, bool]], Sequence[tuple[OutboxEntry, Posted | None]]]:
-        """All that came in and went out, done or not, for people to look at; not in the port."""
+    async def mail(self, case_id: str, *, limit: int = 200) -> Mail:
         return await self._read(sqlite_reads.mail, case_id, limit)
 
     async def close(self) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from agent.errors import StoreError
-from agent.ports import OutboxEntry, Posted, Record, RunLine, StoredEvent
+from agent.ports import Mail, OutboxEntry, Posted, Record, RunLine, StoredEvent
 from agent.run import Json, Status
 from storage import codec
 from storage.sqlite_file import Transaction
@@ -16,8 +18,8 @@ RUN_LINES = (
     "FROM runs JOIN cases ON cases.case_id = runs.case_id"
 )
 NEWEST_FIRST = "ORDER BY runs.opened_at DESC, runs.id DESC"
-ALL_RUNS = f"{RUN_LINES} {NEWEST_FIRST}"
-RUNS_BY_STATUS = f"{RUN_LINES} WHERE runs.status = ? {NEWEST_FIRST}"
+ALL_RUNS = f"{RUN_LINES} WHERE runs.opened_at >= ? {NEWEST_FIRST}"
+RUNS_BY_STATUS = f"{RUN_LINES} WHERE runs.status = ? AND runs.opened_at >= ? {NEWEST_FIRST}"
 READY = (
     "SELECT case_id FROM cases WHERE due_at <= ? AND expires_at <= ? AND schema_version <= ? "
     "ORDER BY due_at, id LIMIT ?"
@@ -49,6 +51,11 @@ def record(tx: Transaction, case_id: str) -> Record | None:
     )
 
 
+def record_with_inbox(tx: Transaction, case_id: str) -> Record | None:
+    found = record(tx, case_id)
+    return None if found is None else replace(found, inbox=tuple(inbox(tx, case_id)))
+
+
 def inbox(tx: Transaction, case_id: str) -> Sequence[StoredEvent]:
     rows = tx.db.execute(
         "SELECT seq, event_id, record FROM inbox WHERE case_id = ? AND applied = 0 "
@@ -73,11 +80,7 @@ def outbox(tx: Transaction, case_id: str) -> Sequence[OutboxEntry]:
     ]
 
 
-def mail(
-    tx: Transaction, case_id: str, limit: int
-) -> tuple[Sequence[tuple[StoredEvent, bool]], Sequence[tuple[OutboxEntry, Posted | None]]]:
-    """The newest of all that ever came in (and whether it is applied) and went out (and where it
-    is; None: not sent), oldest first."""
+def mail(tx: Transaction, case_id: str, limit: int) -> Mail:
     events = tx.db.execute(
         "SELECT seq, event_id, record, applied FROM inbox WHERE case_id = ? "
         "ORDER BY seq DESC LIMIT ?",
@@ -88,12 +91,12 @@ def mail(
         "WHERE case_id = ? ORDER BY seq DESC LIMIT ?",
         (case_id, limit),
     ).fetchall()
-    return (
-        [
+    return Mail(
+        events=[
             (StoredEvent(seq=seq, event=codec.decode_event(record, event_id)), bool(applied))
             for seq, event_id, record, applied in reversed(events)
         ],
-        [
+        posts=[
             (
                 OutboxEntry(seq=seq, token=token, post=codec.decode_post(record, post_id)),
                 Posted(channel=channel, message_id=message_id) if sent else None,
@@ -111,12 +114,15 @@ def posted(tx: Transaction, case_id: str, post_id: str) -> Posted | None:
     return None if row is None else Posted(channel=row[0], message_id=row[1])
 
 
-def runs(tx: Transaction, status: Status | None) -> tuple[Sequence[RunLine], Sequence[str]]:
+def runs(
+    tx: Transaction, status: Status | None, since: float | None
+) -> tuple[Sequence[RunLine], Sequence[str]]:
     """The runs that can be read, and why the others can't."""
+    oldest = -math.inf if since is None else since
     if status is None:
-        rows = tx.db.execute(ALL_RUNS)
+        rows = tx.db.execute(ALL_RUNS, (oldest,))
     else:
-        rows = tx.db.execute(RUNS_BY_STATUS, (str(status),))
+        rows = tx.db.execute(RUNS_BY_STATUS, (str(status), oldest))
     lines: list[RunLine] = []
     refusals: list[str] = []
     for row in rows:

@@ -5,13 +5,14 @@ An exception leaves nothing written. The contracts are those of `CaseStore` and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent.case import Event
 from agent.errors import InboxChanged, LeaseLost, StoreError
-from agent.ports import Change, Lease, Posted
+from agent.ports import Change, Lease, Posted, StoredEvent
 from agent.run import Json, Run
-from storage import codec
+from storage import codec, sqlite_reads
 from storage.sqlite_file import Transaction
 
 
@@ -108,7 +109,7 @@ def _unapplied_after(tx: Transaction, case_id: str, seq: int) -> bool:
     return found.fetchone() is not None
 
 
-def save(tx: Transaction, lease: Lease, change: Change) -> None:
+def save(tx: Transaction, lease: Lease, change: Change) -> Sequence[StoredEvent]:
     """Writes the change alone: its rows don't grow with the history of the case."""
     held = _held(tx, lease)
     case_id, run = lease.case_id, change.run
@@ -137,7 +138,8 @@ def save(tx: Transaction, lease: Lease, change: Change) -> None:
         list(change.images.items()),
     )
     due_at = change.due_at
-    if due_at is None or _has_work(tx, case_id):
+    inbox = sqlite_reads.inbox(tx, case_id)
+    if due_at is None or inbox or _has_unsent(tx, case_id):
         due_at = held.due_at
     version = max(change.case.schema_version, run.schema_version if run else 0)
     tx.db.execute(
@@ -150,6 +152,7 @@ def save(tx: Transaction, lease: Lease, change: Change) -> None:
             case_id,
         ),
     )
+    return inbox
 
 
 def _save_run(tx: Transaction, run: Run, change: Change) -> None:
@@ -181,23 +184,22 @@ def _save_run(tx: Transaction, run: Run, change: Change) -> None:
     )
 
 
-def _has_work(tx: Transaction, case_id: str) -> bool:
-    (found,) = tx.db.execute(
-        "SELECT EXISTS (SELECT 1 FROM outbox WHERE case_id = ? AND sent = 0) "
-        "OR EXISTS (SELECT 1 FROM inbox WHERE case_id = ? AND applied = 0)",
-        (case_id, case_id),
-    ).fetchone()
-    return bool(found)
+def _has_unsent(tx: Transaction, case_id: str) -> bool:
+    found = tx.db.execute("SELECT 1 FROM outbox WHERE case_id = ? AND sent = 0 LIMIT 1", (case_id,))
+    return found.fetchone() is not None
 
 
-def sent(tx: Transaction, lease: Lease, post_id: str, posted: Posted) -> None:
+def sent(tx: Transaction, lease: Lease, posted: Mapping[str, Posted]) -> None:
     _held(tx, lease)
-    changed = tx.db.execute(
+    changed = tx.db.executemany(
         "UPDATE outbox SET sent = 1, channel = ?, message_id = ? WHERE case_id = ? AND post_id = ?",
-        (posted.channel, posted.message_id, lease.case_id, post_id),
+        [
+            (each.channel, each.message_id, lease.case_id, post_id)
+            for post_id, each in posted.items()
+        ],
     )
-    if changed.rowcount != 1:
-        raise StoreError(f"{lease.case_id} has no post {post_id}")
+    if changed.rowcount != len(posted):
+        raise StoreError(f"{lease.case_id} doesn't have all of the posts {sorted(posted)}")
 
 
 def freeze(tx: Transaction, digest: str, frozen: Json) -> None:

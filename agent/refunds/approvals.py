@@ -52,7 +52,8 @@ class RefundApprovals:
         self._rules = rules
 
     async def current(self, request: Request) -> Card:
-        return _card_now(request.card, await self._row(request))
+        row = await self._ledger.hold(request.key, token=request.token)
+        return _card_now(request.card, _known(row, request))
 
     async def decide(self, request: Request, decision: LeadDecision) -> Answer:
         changed = decision.amount_paise
@@ -60,6 +61,7 @@ class RefundApprovals:
             request.key,
             Decision(
                 decision_id=decision.decision_id,
+                token=request.token,
                 version=decision.version,
                 digest=decision.digest,
                 verdict=decision.verdict,
@@ -75,14 +77,16 @@ class RefundApprovals:
         return _answer(request, decided)
 
     async def show_anew(self, request: Request) -> Card:
-        row = await self._ledger.show_anew(request.key, request.card.version)
-        return _card_now(request.card, row or await self._row(request))
+        row = await self._ledger.show_anew(request.key, request.card.version, token=request.token)
+        return _card_now(request.card, row or _known(await self._ledger.find(request.key), request))
 
-    async def look_up(self, key: str, card: Card | None) -> Found | None:
+    async def look_up(self, key: str, card: Card | None, *, token: int) -> Found | None:
         row = await self._ledger.find(key)
         if row is not None and row.status is RefundStatus.WAITING:
             # Its call failed before a lead could be asked.
-            row = await self._ledger.close(key, RefundStatus.WITHDRAWN, at=row.created_at)
+            row = await self._ledger.close(
+                key, RefundStatus.WITHDRAWN, at=row.created_at, token=token
+            )
         if row is not None and row.status in _UNKNOWN:
             payment = await self._payments.look_up(row)
             if payment is not None:
@@ -101,14 +105,14 @@ class RefundApprovals:
         status: Literal[RefundStatus.EXPIRED, RefundStatus.WITHDRAWN] = (
             RefundStatus.EXPIRED if verdict == "expired" else RefundStatus.WITHDRAWN
         )
-        row = await self._ledger.close(request.key, status, at=at)
-        return _card_now(request.card, row or await self._row(request))
+        row = await self._ledger.close(request.key, status, at=at, token=request.token)
+        return _card_now(request.card, _known(row, request))
 
-    async def _row(self, request: Request) -> Refund:
-        row = await self._ledger.find(request.key)
-        if row is None:
-            raise LookupError(f"no refund row {request.key}: is this the shop it was made in?")
-        return row
+
+def _known(row: Refund | None, request: Request) -> Refund:
+    if row is None:
+        raise LookupError(f"no refund row {request.key}: is this the shop it was made in?")
+    return row
 
 
 def proposal_card(context: Context, row: Refund, order: Order, history: Sequence[Refund]) -> Card:

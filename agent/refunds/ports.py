@@ -103,7 +103,7 @@ class RefundStatus(StrEnum):
     EXPIRED = "expired"
     """Nobody answered in time."""
     WITHDRAWN = "withdrawn"
-    """The case was taken over, mended or deleted while the card was open."""
+    """The case was taken over or deleted while the card was open, or before there was a row."""
     INTENDED = "intended"
     """Will be paid; nothing is decided again from here on."""
     PAID = "paid"
@@ -207,6 +207,8 @@ class Decision:
     """A lead's decision on one version of one card."""
 
     decision_id: str
+    token: int
+    """Of the lease of whoever decides; see `Ledger`."""
     version: int
     digest: str
     """The card's; compared with the row's `shown_digest`."""
@@ -251,9 +253,13 @@ class Ledger(Protocol):
     """Refund rows and every rule about them. Each method is one transaction.
 
     Each locks the customer and then the order before it reads what it decides on.
+
+    A waiting row is fenced: whoever looks at it or changes it brings the token of its lease, and
+    once a newer owner of the case came, an older one gets `LeaseLost` and nothing is written. So
+    what an owner read of a waiting row stays true while it owns the case.
     """
 
-    async def propose(self, proposal: Proposal, rules: Rules) -> Refund:
+    async def propose(self, proposal: Proposal, rules: Rules, *, withdrawn: bool = False) -> Refund:
         """Decide on a proposal and write its row; the same key gets the recorded row back.
 
         In this order: the key is known: the row as it stands, whatever the world looks like now
@@ -268,6 +274,9 @@ class Ledger(Protocol):
         hours, is over the approval limit; or when any proposal on that order was ever declined.
         `needs_approvals` is 2 when the amount plus the agent's reserving refunds on the order is
         above the second-approval amount. The agent's refunds are rows with a run id.
+
+        `withdrawn`: what would be `WAITING` or `INTENDED` is written as `WITHDRAWN`, so that
+        nobody who comes later with this key, not even an older owner, can pay it.
 
         Raises `ValueError` when the amount is not positive.
         """
@@ -293,7 +302,11 @@ class Ledger(Protocol):
         """
         ...
 
-    async def show_anew(self, key: str, version: int) -> Refund | None:
+    async def hold(self, key: str, *, token: int) -> Refund | None:
+        """The row as it stands; while it waits, no older owner changes it from now on."""
+        ...
+
+    async def show_anew(self, key: str, version: int, *, token: int) -> Refund | None:
         """Raise a waiting row's version from `version` by one and void its approvals.
 
         None when the row is not waiting. When its version is already higher, the row as it is.
@@ -301,7 +314,12 @@ class Ledger(Protocol):
         ...
 
     async def close(
-        self, key: str, status: Literal[RefundStatus.EXPIRED, RefundStatus.WITHDRAWN], *, at: float
+        self,
+        key: str,
+        status: Literal[RefundStatus.EXPIRED, RefundStatus.WITHDRAWN],
+        *,
+        at: float,
+        token: int,
     ) -> Refund | None:
         """Take a waiting row out of waiting; a row that is no longer waiting comes back as it is.
 

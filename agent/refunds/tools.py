@@ -130,6 +130,7 @@ class RefundTools:
                 explanation=explanation,
             ),
             self._rules,
+            withdrawn=context.stopped,
         )
         if row.status is RefundStatus.WAITING:
             order = await self._own_order(context, row.order_id)

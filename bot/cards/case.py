@@ -14,6 +14,7 @@ from bot.actions import (
     CaseRef,
 )
 from bot.cards.message import (
+    Element,
     Message,
     actions,
     button,
@@ -43,6 +44,15 @@ _STATUS_WORDS: Final = {
     "handed_off": "With a colleague",
 }
 
+HOW_TO_SEARCH: Final = "Search by name, e-mail, phone, customer id or order number."
+CUSTOMER_SELECT: Final[Element] = {
+    "type": "external_select",
+    "action_id": PICK_CUSTOMER,
+    "placeholder": {"type": "plain_text", "text": "Find the customer", "emoji": False},
+    "min_query_length": 0,
+}
+"""The searching menu. Its block's id is a `CaseRef`, for the hint to search for at first."""
+
 _NAME_LIMIT = 150
 
 # What in a first message may name a customer: an e-mail address, a phone or an order number.
@@ -57,28 +67,21 @@ def picker(content: Picker, *, case_id: str) -> Message:
     """Asks whose case it is. The `block_id` is a `CaseRef`, with a hint to suggest from."""
     value = CaseRef(case_id=case_id).encode()
     question = "Whose case is this? Choose the customer and the agent starts."
-    how = "Search by name, e-mail, phone, customer id or order number."
-    select = {
-        "type": "external_select",
-        "action_id": PICK_CUSTOMER,
-        "placeholder": {"type": "plain_text", "text": "Find the customer", "emoji": False},
-        "min_query_length": 0,
-    }
     return message(
-        [question, how],
+        [question, HOW_TO_SEARCH],
         [
             rich_text(section(words(question, bold=True))),
             actions(
-                select,
+                CUSTOMER_SELECT,
                 button("Not a case", NOT_A_CASE, value),
-                block_id=CaseRef(case_id=case_id, hint=_hint(content.words)).encode(),
+                block_id=CaseRef(case_id=case_id, hint=hint_of(content.words)).encode(),
             ),
-            note(how),
+            note(HOW_TO_SEARCH),
         ],
     )
 
 
-def _hint(text: str) -> str:
+def hint_of(text: str) -> str:
     """What in the customer's words is most likely to find them; "" when nothing is."""
     for form in _NAMING:
         found = form.search(text[:10_000])

@@ -10,6 +10,9 @@ from agent.case import (
     Handoff,
     Line,
     Notice,
+    Offer,
+    Opened,
+    Opening,
     Picker,
     PrivateLine,
     Question,
@@ -22,6 +25,7 @@ from bot.cards.case import picker, status_line
 from bot.cards.handoff import handoff
 from bot.cards.line import approval_reminder, decision_line, line, private_line
 from bot.cards.message import Audience, Message
+from bot.cards.new_case import opening
 from bot.cards.question import question
 from bot.cards.reply import reply
 
@@ -31,7 +35,8 @@ def draw(
 ) -> list[Message]:
     """One message for most, several for a long question or reply, none for a reaction.
 
-    None for a notice either: `line.notice` draws it, for a place that only its sender knows.
+    None either for what is drawn where its sender knows more: a notice (`line.notice`), and what
+    is said about a new case (`new_case.opened`, `new_case.offer`).
     `link` leads to the case's thread, for what is posted elsewhere. `post_id` is the outbox entry
     that is drawn: a card's buttons carry it.
     """
@@ -60,5 +65,7 @@ def draw(
             return [line(content)]
         case PrivateLine():
             return [private_line(content)]
-        case Reaction() | Notice():
+        case Opening():
+            return [opening(content)]
+        case Reaction() | Notice() | Opened() | Offer():
             return []

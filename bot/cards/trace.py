@@ -23,11 +23,19 @@ _ENTRY_LIMIT = 1_200
 _NOT_SHOWN = frozenset({"kind", "at", "run_id", "case", "agent"})
 
 
-def trace_modal(run: Run, entries: Sequence[Json]) -> View:
-    """The latest entries, oldest first, under one line about the whole run."""
+def trace_modal(
+    run: Run, entries: Sequence[Json], *, customer_name: str = "", link: str = ""
+) -> View:
+    """The latest entries, oldest first, under one line about the whole run.
+
+    `customer_name` and `link`, to the case's thread, for who comes from elsewhere.
+    """
     told = steps(entries)
     left_out = max(0, len(told) - _MOST_ENTRIES)
     blocks: list[Block] = [rich_text(section(words(_about(run))))]
+    where = [spoken(customer_name, 100), f"<{link}|go to the thread>" if link else ""]
+    if any(where):
+        blocks.append(note(" · ".join(filter(None, where))))
     if left_out:
         blocks.append(
             note(f"{left_out} earlier entries: `casethread trace {spoken(run.run_id, 100)}`")

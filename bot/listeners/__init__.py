@@ -14,8 +14,16 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot import actions
-from bot.listeners import after, approvals, cases, handoff, replies
-from bot.listeners.boundary import on_click, on_message, on_submission, on_suggestion
+from bot.listeners import after, approvals, cases, commands, handoff, home, new_case, replies
+from bot.listeners.boundary import (
+    on_click,
+    on_command,
+    on_home,
+    on_message,
+    on_shortcut,
+    on_submission,
+    on_suggestion,
+)
 from bot.listeners.desk import UNKNOWN_CASE, FrontDesk, Identity
 from bot.listeners.payloads import Click
 
@@ -33,10 +41,18 @@ CLICKS: Final = {
     actions.FEEDBACK_GOOD: after.feedback,
     actions.FEEDBACK_BAD: after.feedback,
     actions.SHOW_TRACE: after.show_trace,
+    actions.NEW_CASE: new_case.new_case_clicked,
+    actions.OPEN_CASE: new_case.open_offered,
+}
+SHORTCUTS: Final = {
+    actions.NEW_CASE: new_case.new_case,
+    actions.OPEN_CASE: new_case.open_case,
 }
 SUBMISSIONS: Final = {
     actions.DECLINE_MODAL: approvals.declined,
     actions.CHANGE_AMOUNT_MODAL: approvals.amount_changed,
+    actions.OPEN_CASE_MODAL: new_case.case_opened,
+    actions.NEW_CASE_MODAL: new_case.case_asked,
 }
 SUGGESTIONS: Final = {actions.PICK_CUSTOMER: cases.find_customers}
 MESSAGES: Final = ("message", "app_mention")
@@ -70,6 +86,8 @@ def build_app(desk: FrontDesk) -> AsyncApp:
         logger=logger,
         name="casethread",
         process_before_response=True,
+        # What happens to our own messages counts: a thread that we began may lose its root.
+        ignoring_self_events_enabled=False,
         attaching_function_token_enabled=False,
         attaching_conversation_kwargs_enabled=False,
     )
@@ -87,6 +105,10 @@ def register(app: AsyncApp, desk: FrontDesk) -> None:
         bolt.view(callback_id)(on_submission(desk, handle))
     for action_id, handle in SUGGESTIONS.items():
         bolt.options(action_id)(on_suggestion(desk, handle))
+    for callback_id, handle in SHORTCUTS.items():
+        bolt.shortcut(callback_id)(on_shortcut(desk, handle))
+    bolt.command(actions.CASE_COMMAND)(on_command(desk, commands.case))
+    bolt.event("app_home_opened")(on_home(desk, home.opened))
     for event_type in MESSAGES:
         bolt.event(event_type)(on_message(desk, replies.said))
     # What nobody listens to would be answered with 404, which is no ack, and come again.

@@ -7,9 +7,7 @@ What is said here is a courtesy: the decision itself is checked where it is appl
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from typing import Final
 
 from pydantic import ValidationError
 
@@ -25,9 +23,6 @@ from bot.actions import (
 from bot.cards.modals import change_amount_modal, decline_modal
 from bot.listeners.desk import FrontDesk
 from bot.listeners.payloads import Click, Submission
-
-APPROVER_SECONDS: Final = 1.0
-"""How long Slack may take to say who is an approver, while a modal waits to open."""
 
 UNKNOWN_CARD = "I don't know this card any more, so it decides nothing."
 STALE_CARD = "The card has changed since. Look at it again, and decide there."
@@ -141,11 +136,7 @@ def _card(record: Record, key: str) -> Card | None:
 
 
 async def _not_a_lead(desk: FrontDesk, user: str) -> str | None:
-    try:
-        async with asyncio.timeout(APPROVER_SECONDS):
-            known = await desk.approvers(user)
-    except TimeoutError:
-        known = "unknown"
+    known = await desk.standing_as_lead(user)
     return {"approver": None, "stranger": STRANGER, "unknown": CANT_CHECK}[known]
 
 

@@ -17,8 +17,17 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bot.cards.message import Message
 from bot.listeners.desk import FrontDesk
-from bot.listeners.payloads import Click, MessageEvent, Submission, Suggestion
+from bot.listeners.payloads import (
+    Click,
+    Command,
+    HomeOpened,
+    MessageEvent,
+    Shortcut,
+    Submission,
+    Suggestion,
+)
 from bot.thread import Place
 
 log = logging.getLogger("casethread.slack")
@@ -106,6 +115,65 @@ def on_submission(
             return await ack(response_action="errors", errors={inputs[-1]: NOT_DONE})
 
         return await _guarded(work(), failed, "a modal")
+
+    return listener
+
+
+def on_shortcut(
+    desk: FrontDesk, handle: Callable[[FrontDesk, Shortcut], Awaitable[None]]
+) -> Listener:
+    """For shortcuts. They have no place for an answer but a modal, which `handle` opens."""
+
+    async def listener(body: Body, ack: AsyncAck) -> BoltResponse:
+        async def work() -> BoltResponse:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                await handle(desk, Shortcut.model_validate(body))
+            return await ack()
+
+        async def failed() -> BoltResponse:
+            return _no_ack()
+
+        return await _guarded(work(), failed, "a shortcut")
+
+    return listener
+
+
+def on_command(
+    desk: FrontDesk, handle: Callable[[FrontDesk, Command], Awaitable[Message | None]]
+) -> Listener:
+    """For slash commands. What `handle` returns is shown to who sent it, and to nobody else."""
+
+    async def listener(body: Body, ack: AsyncAck) -> BoltResponse:
+        async def work() -> BoltResponse:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                answer = await handle(desk, Command.model_validate(body))
+            if answer is None:
+                return await ack()
+            return await ack(text=answer.text, blocks=list(answer.blocks))
+
+        async def failed() -> BoltResponse:
+            return await ack(text=NOT_DONE)
+
+        return await _guarded(work(), failed, "a command")
+
+    return listener
+
+
+def on_home(
+    desk: FrontDesk, handle: Callable[[FrontDesk, HomeOpened], Awaitable[None]]
+) -> Listener:
+    """For `app_home_opened` events. What is late is tried again when Slack delivers again."""
+
+    async def listener(body: Body, ack: AsyncAck) -> BoltResponse:
+        async def work() -> BoltResponse:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                await handle(desk, HomeOpened.model_validate(body["event"]))
+            return await ack()
+
+        async def failed() -> BoltResponse:
+            return _no_ack()
+
+        return await _guarded(work(), failed, "App Home")
 
     return listener
 

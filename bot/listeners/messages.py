@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from agent.case import Event, Message, Photo
@@ -21,7 +22,7 @@ def event_of(message: SlackMessage, *, team_id: str, channel: str, now: float) -
         message_id=message.ts,
         author=message.user or "",
         text=words(message),
-        photos=photos(message),
+        photos=photos_of(message.files),
         first=message.is_root,
     )
     event_id = f"msg:{team_id}:{channel}:{message.ts}"
@@ -30,16 +31,25 @@ def event_of(message: SlackMessage, *, team_id: str, channel: str, now: float) -
 
 def words(message: SlackMessage) -> str:
     """The text as its author saw it; files that are no photos are named in it."""
-    lines = [plain(message.text)] if message.text else []
+    return with_files_named(message)
+
+
+def with_files_named(message: SlackMessage, *, without: str = "") -> str:
+    """`without` is left out of Slack's text before it is decoded."""
+    text = plain(message.text.replace(without, "") if without else message.text)
+    if without:
+        text = text.strip()
+    lines = [text] if text else []
     lines += [
         f"[attached file: {file.name or 'without a name'}]"
         for file in message.files
-        if not _is_photo(file) and file.mode != "tombstone"
+        if not is_photo(file) and file.mode != "tombstone"
     ]
     return "\n".join(lines)
 
 
-def photos(message: SlackMessage) -> tuple[Photo, ...]:
+def photos_of(files: Iterable[SlackFile]) -> tuple[Photo, ...]:
+    """Those that the model can look at."""
     return tuple(
         Photo(
             file_id=file.id,
@@ -47,10 +57,10 @@ def photos(message: SlackMessage) -> tuple[Photo, ...]:
             name=file.name or "photo",
             link=file.permalink,
         )
-        for file in message.files
-        if _is_photo(file)
+        for file in files
+        if is_photo(file)
     )
 
 
-def _is_photo(file: SlackFile) -> bool:
+def is_photo(file: SlackFile) -> bool:
     return file.mimetype in PICTURES and file.mode not in ("tombstone", "external")

@@ -87,6 +87,7 @@ class MessageEvent(SlackMessage):
 
     type: str
     channel: str
+    channel_type: str = ""
     message: SlackMessage | None = None
     previous_message: SlackMessage | None = None
 
@@ -108,7 +109,8 @@ class _Action(_Payload):
 
 
 class _Container(_Payload):
-    channel_id: str
+    channel_id: str = ""
+    """"" in App Home."""
     message_ts: str = ""
     thread_ts: str | None = None
 
@@ -142,6 +144,8 @@ class Click(_Payload):
 
 class _Input(_Payload):
     value: str | None = None
+    selected_option: _Option | None = None
+    files: tuple[SlackFile, ...] = ()
 
 
 class _State(_Payload):
@@ -152,7 +156,6 @@ class _View(_Payload):
     id: str
     private_metadata: str = ""
     state: _State = _State()
-    blocks: tuple[dict[str, Any], ...] = ()
 
 
 class Submission(_Payload):
@@ -170,8 +173,54 @@ class Submission(_Payload):
         field = self.view.state.values.get(block_id, {}).get(INPUT)
         return (field.value or "").strip() if field else ""
 
-    def has(self, block_id: str) -> bool:
-        return any(block.get("block_id") == block_id for block in self.view.blocks)
+    def chosen(self, action_id: str) -> tuple[str, str]:
+        """The block with that menu, and what was chosen in it; "" when nothing was."""
+        for block_id, inputs in self.view.state.values.items():
+            if action_id in inputs:
+                option = inputs[action_id].selected_option
+                return block_id, option.value if option else ""
+        raise ValueError(f"the modal has no input {action_id}")
+
+    def files(self, block_id: str) -> tuple[SlackFile, ...]:
+        field = self.view.state.values.get(block_id, {}).get(INPUT)
+        return field.files if field else ()
+
+
+class _Channel(_Payload):
+    id: str
+
+
+class Shortcut(_Payload):
+    """Somebody used a shortcut (`shortcut`, or `message_action` with the message)."""
+
+    user: _User
+    trigger_id: str
+    channel: _Channel | None = None
+    message: SlackMessage | None = None
+
+    @property
+    def by(self) -> str:
+        return self.user.id
+
+
+class Command(_Payload):
+    """Somebody sent a slash command."""
+
+    user_id: str
+    channel_id: str
+    trigger_id: str
+    text: str = ""
+
+    @property
+    def by(self) -> str:
+        return self.user_id
+
+
+class HomeOpened(_Payload):
+    """Somebody looks at the app (`app_home_opened`)."""
+
+    user: str
+    tab: str = ""
 
 
 class Suggestion(_Payload):

@@ -142,6 +142,14 @@ payouts = Table(
     Column("paid_at", Double, nullable=False),
 )
 
+# Who may still change a refund that waits: no owner of its case older than the newest that looked.
+fences = Table(
+    "fences",
+    metadata,
+    Column("idempotency_key", String(255), primary_key=True),
+    Column("token", BigInteger, nullable=False),
+)
+
 shop_meta = Table(
     "shop_meta",
     metadata,

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, RowMapping, exists, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from agent.errors import LeaseLost
 from agent.refunds.ports import (
     Decided,
     Decision,
@@ -23,7 +24,7 @@ from agent.refunds.ports import (
     Refusal,
     Rules,
 )
-from storage.shop.database import Database, lock, orders, refunds
+from storage.shop.database import Database, fences, lock, orders, refunds
 from storage.shop.rows import StoredApproval, refund_of, reserving, stored_approvals, sum_paise
 
 AUTOMATIC_WINDOW_SECONDS = 24 * 60 * 60
@@ -36,12 +37,12 @@ class ShopLedger:
         self._database = database
         self._now = now
 
-    async def propose(self, proposal: Proposal, rules: Rules) -> Refund:
+    async def propose(self, proposal: Proposal, rules: Rules, *, withdrawn: bool = False) -> Refund:
         if proposal.amount_paise <= 0:
             raise ValueError("A refund's amount must be positive.")
 
         def decide_and_write(connection: Connection) -> Refund:
-            return _propose(connection, proposal, rules, now=self._now())
+            return _propose(connection, proposal, rules, now=self._now(), withdrawn=withdrawn)
 
         try:
             return await self._database.write(decide_and_write)
@@ -69,11 +70,21 @@ class ShopLedger:
             lambda connection: _decide(connection, key, decision, rules, now=self._now())
         )
 
-    async def show_anew(self, key: str, version: int) -> Refund | None:
+    async def hold(self, key: str, *, token: int) -> Refund | None:
+        def look(connection: Connection) -> Refund | None:
+            row = _locked_row(connection, key)
+            if row is not None and row["status"] == RefundStatus.WAITING:
+                _pass_fence(connection, key, token)
+            return None if row is None else refund_of(row)
+
+        return await self._database.write(look)
+
+    async def show_anew(self, key: str, version: int, *, token: int) -> Refund | None:
         def raise_version(connection: Connection) -> Refund | None:
             row = _locked_row(connection, key)
             if row is None or row["status"] != RefundStatus.WAITING:
                 return None
+            _pass_fence(connection, key, token)
             if row["version"] < version:
                 raise ValueError(f"Refund {key} has no version {version} yet.")
             if row["version"] > version:
@@ -83,12 +94,18 @@ class ShopLedger:
         return await self._database.write(raise_version)
 
     async def close(
-        self, key: str, status: Literal[RefundStatus.EXPIRED, RefundStatus.WITHDRAWN], *, at: float
+        self,
+        key: str,
+        status: Literal[RefundStatus.EXPIRED, RefundStatus.WITHDRAWN],
+        *,
+        at: float,
+        token: int,
     ) -> Refund | None:
         def end_waiting(connection: Connection) -> Refund | None:
             row = _locked_row(connection, key)
             if row is None or row["status"] != RefundStatus.WAITING:
                 return None if row is None else refund_of(row)
+            _pass_fence(connection, key, token)
             return _change(connection, row, status=status.value, decided_at=at)
 
         return await self._database.write(end_waiting)
@@ -139,7 +156,9 @@ class _Standing:
         return 2 if amount_paise + self.agent_paise > rules.second_approval_over_paise else 1
 
 
-def _propose(connection: Connection, proposal: Proposal, rules: Rules, *, now: float) -> Refund:
+def _propose(
+    connection: Connection, proposal: Proposal, rules: Rules, *, now: float, withdrawn: bool
+) -> Refund:
     lock(connection, customer_id=proposal.customer_id, order_id=proposal.order_id)
     known = _row(connection, proposal.key)
     if known is not None:
@@ -153,6 +172,8 @@ def _propose(connection: Connection, proposal: Proposal, rules: Rules, *, now: f
     status, needs_approvals = RefundStatus.INTENDED, 0
     if refusal is not None:
         status = RefundStatus.REFUSED
+    elif withdrawn:
+        status = RefundStatus.WITHDRAWN
     elif _needs_lead(connection, proposal, standing, rules, now=now):
         status = RefundStatus.WAITING
         needs_approvals = standing.needs_approvals(proposal.amount_paise, rules)
@@ -243,6 +264,7 @@ def _decide(
         return Decided(result=earlier, refund=refund)
     if refund.status is not RefundStatus.WAITING:
         return Decided(result="already_decided", refund=refund)
+    _pass_fence(connection, key, decision.token)
     if (decision.version, decision.digest) != (refund.version, refund.shown_digest):
         return Decided(result="stale", refund=refund)
     if decision.verdict == "approve":
@@ -369,6 +391,21 @@ def _locked_row(connection: Connection, key: str) -> RowMapping | None:
     lock(connection, customer_id=found["customer_id"] or "", order_id=found["order_id"])
     query = select(refunds).where(refunds.c.id == found["id"]).with_for_update()
     return connection.execute(query).mappings().one()
+
+
+def _pass_fence(connection: Connection, key: str, token: int) -> None:
+    """Let this owner at the waiting row, and from now on none that came before it.
+
+    Under the row's lock. Raises `LeaseLost` for an owner that is kept out.
+    """
+    of_row = fences.c.idempotency_key == key
+    newest: int | None = connection.scalar(select(fences.c.token).where(of_row))
+    if newest is None:
+        connection.execute(insert(fences).values(idempotency_key=key, token=token))
+    elif newest > token:
+        raise LeaseLost(f"Refund {key} was looked at under lease {newest}, after {token}.")
+    else:
+        connection.execute(update(fences).where(of_row).values(token=token))
 
 
 def _change(connection: Connection, row: RowMapping, **values: object) -> Refund:

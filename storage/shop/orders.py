@@ -3,12 +3,37 @@
 import re
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, func, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    case,
+    exists,
+    false,
+    func,
+    or_,
+    select,
+    true,
+)
 
 from agent.refunds.ports import Customer, Order, OrderItem, RefundStatus
 from storage.shop.database import Database, customers, order_items, orders, refunds
-from storage.shop.rows import reserving, sum_paise
+from storage.shop.rows import reserving
 
+# Statements are built once: building one costs more than running it.
+_ORDER = select(orders).where(
+    orders.c.id == bindparam("order_id"), orders.c.customer_id == bindparam("customer_id")
+)
+_ITEMS = (
+    select(order_items)
+    .where(order_items.c.order_id == bindparam("order_id"))
+    .order_by(order_items.c.id)
+)
+_REFUNDS = select(
+    func.sum(case((refunds.c.status == RefundStatus.PAID.value, refunds.c.amount_paise))),
+    func.sum(case((reserving(), refunds.c.amount_paise))),
+).where(refunds.c.order_id == bindparam("order_id"))
 _MOST_WORDS = 8
 _NOT_DIALLED = " -()."
 _DIALLED = re.compile(r"\+?[0-9]+")
@@ -49,14 +74,13 @@ class ShopOrders:
 
 
 def _order(connection: Connection, customer_id: str, order_id: str) -> Order | None:
-    query = select(orders).where(orders.c.id == order_id, orders.c.customer_id == customer_id)
-    row = connection.execute(query).mappings().one_or_none()
+    owned = {"order_id": order_id, "customer_id": customer_id}
+    row = connection.execute(_ORDER, owned).mappings().one_or_none()
     if row is None:
         return None
-    items = connection.execute(
-        select(order_items).where(order_items.c.order_id == order_id).order_by(order_items.c.id)
-    ).mappings()
-    on_order = refunds.c.order_id == order_id
+    on_order = {"order_id": order_id}
+    items = connection.execute(_ITEMS, on_order).mappings()
+    refunded, reserved = connection.execute(_REFUNDS, on_order).one()
     return Order(
         order_id=row["id"],
         customer_id=row["customer_id"],
@@ -71,8 +95,8 @@ def _order(connection: Connection, customer_id: str, order_id: str) -> Order | N
             for item in items
         ),
         paid_paise=row["paid_paise"],
-        refunded_paise=sum_paise(connection, on_order, refunds.c.status == RefundStatus.PAID.value),
-        refundable_paise=row["paid_paise"] - sum_paise(connection, on_order, reserving()),
+        refunded_paise=int(refunded or 0),
+        refundable_paise=row["paid_paise"] - int(reserved or 0),
         payment_method=row["payment_method"],
         placed_on=row["placed_on"],
         promised_on=row["promised_on"],

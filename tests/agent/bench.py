@@ -105,7 +105,10 @@ class Bench:
     """What the thread holds and nobody delivered: found when the thread is read."""
     thread_readable: bool = True
     lost_photos: set[str] = field(default_factory=set[str])
+    late_photos: set[str] = field(default_factory=set[str])
+    fetched_photos: list[str] = field(default_factory=list[str])
     sending: bool = True
+    look_seconds: float = 1.0
     posts: list[Post] = field(default_factory=list[Post])
     """What is in the thread, oldest first."""
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
@@ -126,6 +129,7 @@ class Bench:
             read_thread=self._read_thread,
             limits=self.limits,
             waiting=self.waiting,
+            look_seconds=self.look_seconds,
         )
 
     def connect(self, *, deadline_seconds: float = 30.0, max_retries: int = 0) -> None:
@@ -170,7 +174,7 @@ class Bench:
         for entry in await self.store.outbox(lease):
             self.posts.append(entry.post)
             posted = Posted(channel="C1", message_id=self.clock.tick())
-            await self.store.sent(lease, entry.post.post_id, posted)
+            await self.store.sent(lease, {entry.post.post_id: posted})
 
     # People
 
@@ -310,9 +314,12 @@ class Bench:
     async def _ask_about(self, user: str) -> Standing:
         return self.standing.get(user, "stranger")
 
-    async def _fetch_photo(self, photo: Photo) -> tuple[Image, bytes] | None:
+    async def _fetch_photo(self, photo: Photo) -> tuple[Image, bytes] | Literal["later", "never"]:
+        self.fetched_photos.append(photo.file_id)
+        if photo.file_id in self.late_photos:
+            return "later"
         if photo.file_id in self.lost_photos:
-            return None
+            return "never"
         data = picture(photo.file_id)
         return Image(digest=hashlib.sha256(data).hexdigest(), media_type="image/png"), data
 

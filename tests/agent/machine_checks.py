@@ -239,6 +239,16 @@ class Checks:
             assert due_at is not None, "nobody will look at the case again"
             assert max(due_at, lease_ends) <= latest, "the case is looked at too late"
 
+    def not_expired(self, run_ids: Sequence[str]) -> None:
+        """None of these runs ended because nobody answered, and no row of theirs did."""
+        books = self.world.loop.run_until_complete(self.books())
+        expired = [row.key for row in books.rows if row.status is RefundStatus.EXPIRED]
+        for run in self.runs():
+            if run.run_id in run_ids:
+                assert not (run.reason or "").startswith("Nobody answered"), "an answer was there"
+                waited = run.decided.card.key if run.decided and run.decided.card else None
+                assert waited not in expired, "a decision was there"
+
     # At the end
 
     def settled(self) -> None:

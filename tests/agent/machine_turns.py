@@ -105,6 +105,9 @@ def _turn(*content: str | Call | Mapping[str, Any], **more: Any) -> Turn:
     return Turn(content=content, unchecked=True, usage=more.pop("usage", SHORT), **more)
 
 
+ASKS = _turn(Call(name="ask_customer", input={"question": "Which colour?"}))
+PROPOSES = _turn(_proposal("@0", "@all", "damaged"))
+
 _one_call = a_call.map(_turn)
 _some_calls = st.lists(
     st.one_of(a_call, st.just("Let me see.")), min_size=2, max_size=4, unique_by=repr

@@ -36,7 +36,7 @@ from agent.refunds.ports import RESERVING, RefundStatus
 from bot.local.claude import LocalClaude, Request, Turn
 from storage import open_store
 from storage.shop import Shop
-from storage.shop.database import orders, payouts, refunds
+from storage.shop.database import fences, orders, payouts, refunds
 from tests.agent.bench import (
     CASE,
     LEASE_SECONDS,
@@ -176,6 +176,9 @@ class World:
     agents: Sequence[Agent]
     file: sqlite3.Connection
     """The store's own file, to look at behind its back."""
+    examples: int = 0
+    steps: int = 0
+    """Played so far, over all examples."""
     model_seconds: float = 0.0
     """How much later the model's own clock is: its cache is cold when an example begins."""
     waiting: Waiting = field(default_factory=Waiting)
@@ -191,6 +194,8 @@ class World:
     """What is only in the thread, until it is read."""
     arriving: list[Event] = field(default_factory=list[Event])
     """What arrives while the model is asked next."""
+    arriving_late: list[Event] = field(default_factory=list[Event])
+    """What arrives while the thread is read next."""
     thread_readable: bool = True
     sending: bool = True
     posts: dict[str, Post] = field(default_factory=dict[str, Post])
@@ -201,6 +206,7 @@ class World:
     def begin(self) -> None:
         """A new example: nothing is left of the one before."""
         self.loop.run_until_complete(self._empty())
+        self.examples += 1
         self.model_seconds += self.clock.seconds - NOW + 7_200
         self.clock.seconds = NOW
         self.claude.requests.clear()
@@ -213,6 +219,7 @@ class World:
         self.asked.clear()
         self.undelivered.clear()
         self.arriving.clear()
+        self.arriving_late.clear()
         self.thread_readable = self.sending = True
         self.posts.clear()
         self.stalled.clear()
@@ -223,6 +230,7 @@ class World:
         await self.shop.database.write(
             lambda connection: [
                 connection.execute(delete(payouts)),
+                connection.execute(delete(fences)),
                 connection.execute(delete(refunds).where(refunds.c.run_id.is_not(None))),
                 connection.execute(delete(refunds).where(refunds.c.reason == BY_HAND)),
             ]
@@ -240,6 +248,12 @@ class World:
         if self.owner_gone:
             self.clock.go_on(LEASE_SECONDS + 1)
         self.loop.run_until_complete(self._work(fate))
+
+    def inbox_is_empty(self) -> bool:
+        """Nothing is stored that nobody took in yet, or on its way."""
+        query = "SELECT EXISTS (SELECT 1 FROM inbox WHERE NOT applied)"
+        on_its_way = [*self.undelivered, *self.arriving, *self.arriving_late]
+        return not on_its_way and not self.file.execute(query).fetchone()[0]
 
     def is_ready(self) -> bool:
         return CASE in self.loop.run_until_complete(self.store.ready(limit=2))
@@ -298,7 +312,7 @@ class World:
                 return False
             self.posts.setdefault(entry.post.post_id, entry.post)
             posted = Posted(channel="C1", message_id=self.clock.tick())
-            await store.sent(lease, entry.post.post_id, posted)
+            await store.sent(lease, {entry.post.post_id: posted})
         return True
 
     def wake(self, stalled: Stalled) -> None:
@@ -376,13 +390,18 @@ class World:
         self.asked.append((self.clock.seconds, user, standing))
         return standing
 
-    async def _fetch_photo(self, photo: Photo) -> tuple[Image, bytes] | None:
+    async def _fetch_photo(self, photo: Photo) -> tuple[Image, bytes] | Literal["later", "never"]:
         if photo.file_id == "lost":
-            return None
+            return "never"
+        if photo.file_id == "late":
+            return "later"
         data = picture(photo.file_id)
         return Image(digest=hashlib.sha256(data).hexdigest(), media_type="image/png"), data
 
     async def _read_thread(self, case_id: str) -> bool:
+        for event in self.arriving_late:
+            await self.store.deliver(case_id, event)
+        self.arriving_late.clear()
         if not self.thread_readable:
             return False
         for event in self.undelivered:

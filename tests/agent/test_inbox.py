@@ -179,9 +179,13 @@ async def test_photos_reach_the_model_as_images_and_lost_ones_are_told(bench: Be
     kinds = [block["type"] for block in result["content"]]
     assert kinds == ["text", "image", "text"]
     assert result["content"][1]["source"]["media_type"] == "image/png"
-    assert "1 photo" in result["content"][2]["text"]
+    assert "could not be read" in result["content"][2]["text"]
     [stored] = results(await bench.messages())
-    assert stored["content"][1]["source"]["type"] == "stored"
+    assert stored["content"][1]["source"] == {"type": "photo", "file_id": "F1", "url": ""}
+    [had, lost] = (await bench.run()).photos
+    assert had.image is not None
+    assert set(await bench.store.images([had.image.digest])) == {had.image.digest}
+    assert lost.image is None
 
 
 # Notes, edits, deletions -----------------------------------------------------------------------

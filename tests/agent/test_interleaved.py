@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
-from agent.case import Handoff, Question, Reply
+import pytest
+
+from agent.approval import LeadDecision
+from agent.case import Approval, Handoff, PrivateLine, Question, Reply
+from agent.errors import LeaseLost
+from agent.harness import request_of
 from agent.run import Json
-from bot.local.claude import call, say
-from tests.agent.bench import Bench, ask, propose, results
-from tests.agent.worlds import Fate, Worlds
+from bot.local.claude import Turn, call, say
+from tests.agent.bench import LEASE_SECONDS, Bench, ask, propose, results
+from tests.agent.worlds import Fate, Killed, Worlds
 
 WORDS = "The kettle from order 4502 arrived cracked."
 ADDED = "By the way, the green one."
@@ -89,3 +94,208 @@ async def test_a_take_over_at_any_moment_ends_the_run_and_tells_what_was_paid(
         paid.append(bool(amounts))
     assert paid == sorted(paid)
     assert set(paid) == {False, True}
+
+
+SLOW = "The speaker from order 4471 arrived broken."
+
+
+def script_a_refund(worlds: Worlds) -> None:
+    worlds.claude.script("speaker", [propose(), say("It is on its way.")])
+
+
+async def test_who_stood_still_before_deciding_decides_nothing_that_another_denied(
+    worlds: Worlds,
+) -> None:
+    script_a_refund(worlds)
+    fate = Fate(None)
+    async with worlds.new(fate) as bench:
+
+        async def overtaken() -> None:
+            bench.standing["priya"] = "unknown"
+            await bench.go_after(LEASE_SECONDS + 1)
+
+        await bench.open(SLOW)
+        await bench.decide("approve")
+        fate.name, fate.before = "decide", overtaken
+        with pytest.raises(LeaseLost):
+            await bench.go()
+        assert "Nothing was decided" in bench.shown(PrivateLine)[-1].text
+        [row] = await bench.refunds("4471")
+        assert row.status == "waiting"
+
+        fate.before = None
+        bench.standing["priya"] = "approver"
+        await bench.decide("approve")
+        await bench.go()
+        assert await bench.payouts() == [249_900]
+        assert (await bench.run()).status == "done"
+
+
+@pytest.mark.parametrize("stands_still_before", ["hold", "show_anew"])
+async def test_who_stood_still_over_an_open_card_leaves_it_as_another_shows_it(
+    worlds: Worlds, stands_still_before: str
+) -> None:
+    script_a_refund(worlds)
+    fate = Fate(None)
+    async with worlds.new(fate) as bench:
+
+        async def overtaken() -> None:
+            await bench.delete(said)
+            await bench.go_after(LEASE_SECONDS + 1)
+
+        await bench.open(SLOW)
+        said = await bench.says("The blue one.")
+        fate.name, fate.before = stands_still_before, overtaken
+        with pytest.raises(LeaseLost):
+            await bench.go()
+        await bench.decide("approve")
+        await bench.go()
+        assert (await bench.run()).status == "done"
+
+
+async def test_a_decision_found_while_words_are_put_on_the_card_is_carried_out_at_once(
+    worlds: Worlds,
+) -> None:
+    script_a_refund(worlds)
+    fate = Fate(None)
+    async with worlds.new(fate) as bench:
+
+        async def decided_elsewhere() -> None:
+            run = await bench.run()
+            assert run.pending is not None
+            decision = LeadDecision(
+                decision_id="elsewhere",
+                version=bench.card.version,
+                digest=bench.card.digest,
+                verdict="approve",
+                by="priya",
+                at=bench.clock(),
+            )
+            request = request_of(run, run.pending, token=9)
+            await bench.harness.approvals().decide(request, decision)
+
+        await bench.open(SLOW)
+        await bench.says("The blue one.")
+        fate.name, fate.before = "show_anew", decided_elsewhere
+        await bench.go()
+        assert await bench.payouts() == [249_900]
+        assert (await bench.run()).status == "done"
+        assert str(await bench.messages()).count("The blue one.") == 1
+
+
+async def signals_take_over(bench: Bench) -> None:
+    await bench.take_over()
+
+
+async def signals_deletion(bench: Bench) -> None:
+    await bench.delete((await bench.case()).case_id.rpartition(":")[2], first=True)
+
+
+SIGNS = pytest.mark.parametrize(
+    "signals", [signals_take_over, signals_deletion], ids=["take-over", "deletion"]
+)
+
+
+@SIGNS
+@pytest.mark.parametrize("amount", [2499, 500], ids=["for a lead", "automatic"])
+async def test_an_effect_whose_owner_died_before_it_had_a_row_is_not_begun_behind_a_stop_sign(
+    worlds: Worlds, signals: Callable[[Bench], Awaitable[None]], amount: int
+) -> None:
+    worlds.claude.script("speaker", [propose(amount), say("Never said.")])
+    fate = Fate(None, name="propose")
+    async with worlds.new(fate) as bench:
+
+        async def dies() -> None:
+            raise Killed
+
+        fate.before = dies
+        with pytest.raises(Killed):
+            await bench.open(SLOW)
+        await signals(bench)
+        await bench.go_after(LEASE_SECONDS + 1)
+        run = await bench.run()
+        assert (run.status, run.receipts) == ("handed_off", ())
+        assert [each.status for each in await bench.refunds("4471")] == ["withdrawn"]
+        assert bench.shown(Approval) == []
+        [result] = results(await bench.messages())
+        assert result["is_error"]
+        assert len(bench.answered) == 1
+
+
+@SIGNS
+async def test_an_owner_that_only_stood_still_does_not_begin_it_either(
+    worlds: Worlds, signals: Callable[[Bench], Awaitable[None]]
+) -> None:
+    worlds.claude.script("speaker", [propose(500), say("Never said.")])
+    fate = Fate(None, name="propose")
+    async with worlds.new(fate) as bench:
+
+        async def overtaken() -> None:
+            await signals(bench)
+            await bench.go_after(LEASE_SECONDS + 1)
+
+        fate.before = overtaken
+        with pytest.raises(LeaseLost):
+            await bench.open(SLOW)
+        assert await bench.payouts() == []
+        assert [each.status for each in await bench.refunds("4471")] == ["withdrawn"]
+
+
+@SIGNS
+async def test_an_effect_that_has_its_row_is_carried_through_before_a_stop_sign(
+    worlds: Worlds, signals: Callable[[Bench], Awaitable[None]]
+) -> None:
+    worlds.claude.script("speaker", [propose(500), say("Never said.")])
+    fate = Fate(None, name="propose")
+    async with worlds.new(fate) as bench:
+
+        async def dies() -> None:
+            raise Killed
+
+        fate.after = dies
+        with pytest.raises(Killed):
+            await bench.open(SLOW)
+        await signals(bench)
+        await bench.go_after(LEASE_SECONDS + 1)
+        assert await bench.payouts() == [50_000]
+        run = await bench.run()
+        assert run.status == "handed_off"
+        assert "was issued" in run.receipts[0]
+
+
+async def test_what_a_stop_sign_kept_from_running_is_no_way_past_it_for_the_next_effect(
+    worlds: Worlds,
+) -> None:
+    two = Turn(content=[*propose(500).content, *propose(300, "4502").content])
+    worlds.claude.script("speaker", [two, say("Never said.")])
+    fate = Fate(None, name="propose")
+    async with worlds.new(fate) as bench:
+
+        async def dies() -> None:
+            raise Killed
+
+        fate.before = dies
+        with pytest.raises(Killed):
+            await bench.open(SLOW)
+        await bench.take_over()
+        await bench.go_after(LEASE_SECONDS + 1)
+        assert await bench.payouts() == []
+        assert await bench.refunds("4502") == []
+
+
+async def test_a_reply_is_no_stop_sign_for_an_effect_that_was_started(worlds: Worlds) -> None:
+    worlds.claude.script("speaker", [propose(500), say("It is on its way.")])
+    fate = Fate(None, name="propose")
+    async with worlds.new(fate) as bench:
+
+        async def dies() -> None:
+            raise Killed
+
+        fate.before = dies
+        with pytest.raises(Killed):
+            await bench.open(SLOW)
+        await bench.says(ADDED)
+        await bench.delete(await bench.says("And the red one."))
+        await bench.wrong_customer()
+        await bench.go_after(LEASE_SECONDS + 1)
+        assert await bench.payouts() == [50_000]

@@ -263,8 +263,7 @@ async def test_what_was_decided_before_the_death_comes_before_an_older_event(
         await bench.go()
         before_the_click = bench.clock.tick()
         await approves(bench)
-        fate.after = die
-        fate.number = fate.writes
+        fate.after, fate.name = die, "decide"
         with pytest.raises(Killed):
             await bench.go()
         [row] = await bench.refunds("4471")

@@ -26,7 +26,7 @@ async def raise_version(bench: Bench) -> None:
     harness = bench.harness
     run = await bench.run()
     assert run.pending is not None
-    await harness.approvals().show_anew(request_of(run, run.pending))
+    await harness.approvals().show_anew(request_of(run, run.pending, token=1))
 
 
 async def test_a_card_whose_row_has_a_newer_version_is_shown_as_the_row_has_it(
@@ -60,7 +60,7 @@ async def test_a_first_approval_that_only_the_row_has_is_shown_when_its_lead_cli
         by="priya",
         at=bench.clock(),
     )
-    await harness.approvals().decide(request_of(run, run.pending), lost)
+    await harness.approvals().decide(request_of(run, run.pending, token=1), lost)
     await bench.decide("approve")
     await bench.go()
     assert "is kept" in bench.shown(PrivateLine)[-1].text

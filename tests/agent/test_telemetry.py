@@ -1,11 +1,17 @@
-"""The trace's facts as OpenTelemetry spans, joined with the SDK's own."""
+"""The trace's facts as OpenTelemetry spans, joined with the SDK's own, and as counters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from opentelemetry import trace
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import Counter, MeterProvider
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    InMemoryMetricReader,
+    NumberDataPoint,
+)
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -26,6 +32,41 @@ def spans() -> Iterator[InMemorySpanExporter]:
     EXPORTER.clear()
     yield EXPORTER
     EXPORTER.clear()
+
+
+READER = InMemoryMetricReader(preferred_temporality={Counter: AggregationTemporality.DELTA})
+
+
+class Counted:
+    """What the counters were raised by since it was made."""
+
+    def __init__(self) -> None:
+        READER.get_metrics_data()
+
+    def by(self, name: str) -> list[tuple[float, dict[str, object]]]:
+        """Each set of attributes with its count."""
+        data = READER.get_metrics_data()
+        points = [
+            point
+            for resource in (data.resource_metrics if data is not None else ())
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+            if metric.name == name
+            for point in metric.data.data_points
+        ]
+        return [
+            (point.value, dict(point.attributes or {}))
+            for point in points
+            if isinstance(point, NumberDataPoint)
+        ]
+
+
+@pytest.fixture
+def counted() -> Counted:
+    # Set once a process as well; what was counted before is read and forgotten.
+    if not isinstance(metrics.get_meter_provider(), MeterProvider):
+        metrics.set_meter_provider(MeterProvider(metric_readers=[READER]))
+    return Counted()
 
 
 def named(spans: InMemorySpanExporter, name: str) -> list[ReadableSpan]:
@@ -62,3 +103,29 @@ async def test_no_span_holds_what_people_wrote(spans: InMemorySpanExporter, benc
     told = str([dict(each.attributes or {}) for each in spans.get_finished_spans()])
     assert "98765" not in told
     assert "secret reply" not in told
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, "authentication_error"), (413, "too_large")])
+async def test_a_refusal_for_good_is_counted_by_what_it_was(
+    counted: Counted, bench: Bench, status: int, kind: str
+) -> None:
+    bench.claude.faults.error(status, kind, "No.")
+    await bench.open("The speaker is broken.")
+    assert counted.by("casethread.claude.refused") == [(1, {"what": str(status)})]
+
+
+async def test_a_failure_that_may_pass_is_not_counted_as_a_refusal(
+    counted: Counted, bench: Bench
+) -> None:
+    bench.claude.script("speaker", [say("Thank you.")])
+    bench.claude.faults.overloaded()
+    await bench.open("The speaker is broken.")
+    await bench.go_after(5)
+    assert len(bench.answered) == 1
+    assert counted.by("casethread.claude.refused") == []
+
+
+async def test_a_handoff_is_counted_by_its_agent(counted: Counted, bench: Bench) -> None:
+    bench.claude.script("speaker", [call("hand_off", reason="Too hard.")])
+    await bench.open("The speaker is broken.")
+    assert counted.by("casethread.runs.handed_off") == [(1, {"agent": "refunds"})]

@@ -15,7 +15,9 @@ from agent.case import (
 )
 from agent.endings import COLLEAGUE
 from agent.limits import Waiting
-from agent.timers import NOBODY_ANSWERED
+from agent.loop import advance
+from agent.ports import Posted
+from agent.timers import LOOK_FOR_POST_SECONDS, NOBODY_ANSWERED
 from bot.local.claude import Turn, say
 from tests.agent.bench import CASE, Bench, ask, message, propose
 
@@ -129,6 +131,53 @@ async def test_whoever_was_away_reminds_first_and_expires_an_hour_later(bench: B
     await bench.go_after(HOUR - 1)
     assert (await bench.run()).status == "waiting_approval"
     await bench.go_after(122)
+    assert (await bench.run()).status == "handed_off"
+
+
+@pytest.mark.parametrize("turn", [ask(), LARGE], ids=["customer", "lead"])
+async def test_a_reminder_that_could_not_be_posted_for_long_leaves_an_hour_from_its_posting(
+    bench: Bench, turn: Turn
+) -> None:
+    await waiting(bench, turn)
+    bench.sending = False
+    await bench.go_after(4 * HOUR)
+    await bench.go_after(5 * DAY)
+    assert (await bench.run()).status.startswith("waiting"), "nobody could read the reminder"
+    bench.sending = True
+    await bench.go_after(31)
+    await bench.go_after(HOUR + 118)
+    assert (await bench.run()).status.startswith("waiting")
+    await bench.go_after(3)
+    assert (await bench.run()).status == "handed_off"
+
+
+async def test_a_reminder_that_can_not_be_posted_yet_is_looked_for_again_a_little_later(
+    bench: Bench,
+) -> None:
+    await waiting(bench, LARGE)
+    bench.sending = False
+    await bench.go_after(4 * HOUR)
+    lease, claimed = await bench.claim()
+    await advance(bench.harness, claimed)
+    await bench.store.release(lease, due_at=None)
+    bench.clock.go_on(4 * DAY)
+    _, claimed = await bench.claim()
+    await advance(bench.harness, claimed)
+    assert claimed.due_at() == bench.clock() + LOOK_FOR_POST_SECONDS
+
+
+async def test_a_reminder_that_left_no_message_counts_from_when_it_was_saved(
+    bench: Bench,
+) -> None:
+    await waiting(bench, LARGE)
+    bench.sending = False
+    await bench.go_after(4 * HOUR)
+    lease, _ = await bench.claim()
+    unsent = [each.post.post_id for each in await bench.store.outbox(lease)]
+    nowhere = Posted(channel="", message_id="")
+    await bench.store.sent(lease, dict.fromkeys(unsent, nowhere))
+    await bench.store.release(lease, due_at=None)
+    await bench.go_after(3 * DAY)
     assert (await bench.run()).status == "handed_off"
 
 

@@ -14,7 +14,7 @@ from agent.claude import Claude
 from bot.local.claude import LocalClaude
 from tests.agent.bench import Bench, Clock, new_bench, refunds_of
 
-WRITES = {"save", "propose", "decide", "show_anew", "close", "record", "pay"}
+WRITES = {"save", "propose", "hold", "decide", "show_anew", "close", "record", "pay"}
 Part = TypeVar("Part")
 Hook = Callable[[], Awaitable[None]]
 
@@ -24,17 +24,21 @@ class Killed(BaseException):
 
 
 class Fate:
-    """Counts writes; `before` and `after` act at the one with this number."""
+    """Counts writes; `before` and `after` act at the one with this number, or the next of that
+    name."""
 
-    def __init__(self, number: int | None) -> None:
+    def __init__(self, number: int | None, *, name: str = "") -> None:
         self.number = number
+        self.name = name
         self.writes = 0
         self.before: Hook | None = None
         self.after: Hook | None = None
 
-    async def write(self, doing: Callable[[], Awaitable[Any]]) -> Any:
-        mine = self.writes == self.number
+    async def write(self, name: str, doing: Callable[[], Awaitable[Any]]) -> Any:
+        mine = self.writes == self.number or name == self.name
         self.writes += 1
+        if name == self.name:
+            self.name = ""
         if mine and self.before is not None:
             await self.before()
         result = await doing()
@@ -58,7 +62,7 @@ class _Watched:
             return method
 
         async def write(*given: Any, **named: Any) -> Any:
-            return await self.fate.write(lambda: method(*given, **named))
+            return await self.fate.write(name, lambda: method(*given, **named))
 
         return write
 

@@ -10,9 +10,14 @@ from agent.approval import Card, CardFact, CardOutcome
 from agent.case import (
     Approval,
     ApprovalReminder,
+    Asked,
     DecisionLine,
     Handoff,
     Line,
+    Offer,
+    Opened,
+    Opening,
+    Photo,
     Picker,
     PrivateLine,
     Question,
@@ -21,6 +26,7 @@ from agent.case import (
 )
 from agent.run import Run, Status
 from bot.cards.message import Audience
+from bot.cards.overview import Figures, OpenedCase, OpenRequest, Overview
 
 CASE_ID = "T0CARTWISE:C0SUPPORT1:1790000000.000100"
 RUN_ID = "run_01HZX"
@@ -83,6 +89,66 @@ PRIVATE_LINE = PrivateLine(
     place="C0APPROVAL:",
     text="This was already approved by {person}.",
     person=PRIYA,
+)
+OPENING = Opening(
+    asked=Asked(
+        customer_id="cust_asha",
+        by=RAVI,
+        text="Order 4471 arrived <broken> & I want *my money* back. @channel",
+        photos=(
+            Photo(file_id="F1", url="", name="box.png", link="https://cartwise.slack.com/files/F1"),
+            Photo(
+                file_id="F2", url="", name="a|b.webp", link="https://cartwise.slack.com/files/F2"
+            ),
+        ),
+    ),
+    asked_at=1790000000.0,
+)
+OPENED = Opened(
+    opening=f"{CASE_ID}/1",
+    user=RAVI,
+    place="C0SUPPORT1:",
+    text="Order 4471 arrived <broken> & I want my money back.",
+    asked_at=1790000000.0,
+)
+OFFER = Offer(user=RAVI, place="C0RANDOM01:1790000000.000100", asked_at=1790000000.0)
+OVERVIEW = Overview(
+    lead="approver",
+    requests=[
+        OpenRequest(title=CARD.title, link=LINK, since=1790000000.0),
+        OpenRequest(
+            title="Refund ₹899.00 on order 4472",
+            link=LINK,
+            since=1790000300.0,
+            note="yours, so another lead decides",
+        ),
+    ],
+    requests_left_out=3,
+    cases=[
+        OpenedCase(customer_name="Asha Rao", status=Status.DONE, link=LINK, at=1790000900.0),
+        OpenedCase(
+            customer_name="Vikram <Shah>", status=Status.RUNNING, link=LINK, at=1790000600.0
+        ),
+    ],
+    figures=Figures(
+        opened=12,
+        done=7,
+        handed_off=2,
+        waiting=3,
+        refunded_paise=14990000,
+        cost_usd=Decimal("0.6421"),
+    ),
+    at=1790001000.0,
+)
+EMPTY_OVERVIEW = Overview(
+    lead="stranger",
+    requests=[],
+    requests_left_out=0,
+    cases=[],
+    figures=Figures(
+        opened=0, done=0, handed_off=0, waiting=0, refunded_paise=0, cost_usd=Decimal(0)
+    ),
+    at=1790001000.0,
 )
 RUN = Run(
     run_id=RUN_ID,

@@ -16,13 +16,15 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent.approval import Card, CardFact
-from agent.case import Approval, Case, Content, Event, NotACase, Picker, Post, Reply
-from agent.ports import CaseStore, Change, Posted
+from agent.case import Approval, Case, Content, Event, NotACase, Offer, Picker, Post, Reply
+from agent.ports import CaseStore, Change, Lease, Posted
 from agent.refunds.ports import Customer
 from agent.run import Json, Pending, Run, Status
 from bot.approvers import SlackApprovers
 from bot.cards.draw import draw
 from bot.cards.message import Audience
+from bot.cards.message import Message as Drawn
+from bot.cards.new_case import offer
 from bot.listeners import FrontDesk, Identity, build_app
 from bot.local.slack import LocalSlack
 from bot.local.slack.people import Person
@@ -87,10 +89,13 @@ class Office:
         if lease is None:
             return []
         events = [stored.event for stored in await self.store.inbox(lease)]
+        await self._give_up(lease)
+        return events
+
+    async def _give_up(self, lease: Lease) -> None:
         if not await self.store.release(lease, due_at=None):
             # Owned for as long as events wait: a lease of no time gives it up.
             await self.store.renew(lease, seconds=0)
-        return events
 
     async def put(
         self,
@@ -100,36 +105,40 @@ class Office:
         openers: Sequence[str] = (),
         trace: Sequence[Json] = (),
         decided: Card | None = None,
+        customer_name: str = "",
+        **changes: Any,
     ) -> None:
-        """Save the case with a run; with a card it waits for a lead."""
+        """Save the case with a run; with a card it waits for a lead. `changes` are the run's."""
         # Any event makes the case's row.
         seed = Event(event_id=f"seed:{time.time_ns()}", ts="1.000000", fact=NotACase(by="U"))
         await self.store.deliver(case_id, seed)
         lease = await self.store.claim(case_id, "the harness", seconds=60)
         assert lease is not None
-        run = Run(
-            run_id=RUN_ID,
-            case_id=case_id,
-            customer_id="cust_asha",
-            agent="refunds",
-            model="claude-opus-5-5",
-            frozen="digest",
-            status=Status.WAITING_APPROVAL if card else Status.DONE,
-            opened_at=1.0,
-            pending=_pending(card) if card else None,
-            decided=_pending(decided) if decided else None,
-        )
+        facts: dict[str, Any] = {
+            "run_id": RUN_ID,
+            "case_id": case_id,
+            "customer_id": "cust_asha",
+            "agent": "refunds",
+            "model": "claude-opus-5-5",
+            "frozen": "digest",
+            "status": Status.WAITING_APPROVAL if card else Status.DONE,
+            "opened_at": 1.0,
+            "pending": _pending(card) if card else None,
+            "decided": _pending(decided) if decided else None,
+        }
+        run = Run(**(facts | changes))
         case = Case(
             case_id=case_id,
             agent="refunds",
             opened_at=1.0,
             customer_id="cust_asha",
+            customer_name=customer_name,
             openers=tuple(openers),
-            run_ids=(RUN_ID,),
+            run_ids=(run.run_id,),
         )
         change = Change(case=case, run=run, trace=tuple(trace), applied=(seed.event_id,))
         await self.store.save(lease, change)
-        await self.store.release(lease, due_at=None)
+        await self._give_up(lease)
 
     async def show(
         self,
@@ -145,7 +154,13 @@ class Office:
             approvals_channel=APPROVALS, handoff_mention=None, approvers=("S0LEADS001",)
         )
         messages = draw(content, case_id=case_id, audience=audience, link=None, post_id=post_id)
-        drawn = messages[-1]
+        return await self._post(messages[-1], channel, thread)
+
+    async def show_offer(self, content: Offer, root: Message) -> Message:
+        """In the thread, as if everybody were offered a case."""
+        return await self._post(offer(content), root.channel, root.ts)
+
+    async def _post(self, drawn: Drawn, channel: str, thread: str) -> Message:
         where = {"thread_ts": thread} if thread else {}
         answer = await send(
             self.client,
@@ -173,8 +188,8 @@ class Office:
         assert record.case is not None
         await self.store.save(lease, Change(case=record.case, run=None, posts=(post,)))
         posted = Posted(channel=message.channel, message_id=message.ts)
-        await self.store.sent(lease, post.post_id, posted)
-        await self.store.release(lease, due_at=None)
+        await self.store.sent(lease, {post.post_id: posted})
+        await self._give_up(lease)
 
     async def show_picker(self, root: Message, words: str = "") -> Message:
         return await self.show(Picker(words=words), case_of(root), thread=root.ts)
@@ -239,10 +254,17 @@ async def open_office(
             searched.append(query)
             return [each for each in office.customers if query.lower() in each.name.lower()]
 
+        async def refunded_since(at: float) -> int:
+            return 249_900
+
         desk = FrontDesk(
             client=client,
             identity=Identity(
-                team_id=TEAM, bot_user_id="U0CASEBOT1", bot_id="B0CASETHRD", app_id="A0CASETHRD"
+                team_id=TEAM,
+                bot_user_id="U0CASEBOT1",
+                bot_id="B0CASETHRD",
+                app_id="A0CASETHRD",
+                url="https://cartwise.slack.com/",
             ),
             settings=settings,
             store=cast("CaseStore", door),
@@ -256,6 +278,7 @@ async def open_office(
             ),
             people=People(client, team_id=TEAM, now=time.time),
             now=time.time,
+            refunded_since=refunded_since,
         )
         app = build_app(desk)
         office = Office(

@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 
 from agent.case import Content
-from bot.actions import CardRef
+from bot.actions import CardRef, Draft, FileRef
 from bot.cards.draw import draw
 from bot.cards.line import notice, outcome_line
 from bot.cards.message import Message
 from bot.cards.modals import change_amount_modal, decline_modal
+from bot.cards.new_case import new_case_modal, notice_modal, offer, open_case_modal, opened
+from bot.cards.overview import help_text, home, home_of_an_outsider, status
 from bot.cards.trace import trace_modal
+from bot.listeners.desk import GUEST
 from bot.local.slack.blocks import check_message_blocks, check_view
 from tests.bot import card_samples as samples
 
@@ -26,6 +29,8 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 REF = CardRef(
     case_id=samples.CASE_ID, key=samples.CARD.key, version=1, digest=samples.CARD.digest, place="C:"
 )
+
+DRAFT = Draft(channel="C0SUPPORT1", place="C0SUPPORT1:")
 
 
 def drawn(content: Content, *, elsewhere: bool = True) -> list[Message]:
@@ -57,11 +62,37 @@ CARDS = {
     "line": drawn(samples.LINE),
     "notice": [notice("run_01HZX: taken over.", channel="C0SUPPORT1", to=(samples.RAVI,))],
     "private_line": drawn(samples.PRIVATE_LINE),
+    "opening": drawn(samples.OPENING),
+    "opening_from_elsewhere": drawn(
+        replace(samples.OPENING, asked=replace(samples.OPENING.asked, source=samples.LINK))
+    ),
+    "opened": [opened(samples.OPENED, channel="C0SUPPORT1", link=samples.LINK)],
+    "opened_nowhere": [opened(samples.OPENED, channel="C0SUPPORT1", link=None)],
+    "offer": [offer(samples.OFFER)],
+    "offer_directly": [offer(replace(samples.OFFER, place=""))],
+    "offer_refused": [offer(replace(samples.OFFER, refusal=GUEST))],
+    "status": [status(samples.OVERVIEW)],
+    "status_of_nothing": [status(samples.EMPTY_OVERVIEW)],
+    "help": [help_text(unknown="<!channel>")],
 }
 VIEWS = {
     "decline_modal": decline_modal(REF, samples.CARD.title),
     "change_amount_modal": change_amount_modal(REF, samples.CARD.title, 249900),
     "trace_modal": trace_modal(samples.RUN, samples.ENTRIES),
+    "trace_modal_from_elsewhere": trace_modal(
+        samples.RUN, samples.ENTRIES, customer_name="Asha Rao", link=samples.LINK
+    ),
+    "new_case_modal": new_case_modal(DRAFT),
+    "new_case_modal_with_words": new_case_modal(
+        DRAFT.model_copy(update={"files": (FileRef(file_id="F1", name="box.png"),)}),
+        text=samples.PICKER.words,
+    ),
+    "open_case_modal": open_case_modal(samples.CASE_ID, text=samples.PICKER.words),
+    "notice_modal": notice_modal("New case", GUEST),
+    "home": home(samples.OVERVIEW),
+    "home_empty": home(samples.EMPTY_OVERVIEW),
+    "home_of_an_outsider": home_of_an_outsider(known=True),
+    "home_of_somebody_unknown": home_of_an_outsider(known=False),
 }
 
 

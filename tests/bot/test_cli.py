@@ -21,7 +21,6 @@ from click.testing import CliRunner, Result
 from agent.ports import Change
 from agent.run import Json, Run, Status, Usage
 from bot.cli import main
-from bot.local.play.playing import MANIFEST
 from bot.local.play.process import BotProcess
 from bot.local.slack import LocalSlack
 from bot.local.slack.seed import LEADS, RANDOM, SUPPORT_CASES
@@ -30,6 +29,7 @@ from bot.local.workspace.serving import WITH_STAND_IN
 from storage import open_store
 from tests.contracts.samples import CASE_ID, case, event, run
 
+MANIFEST = Path(__file__).parents[2] / "manifest.yml"
 BOT, APP = "xoxb-1", "xapp-1"
 CHANNELS = {"CASETHREAD_CASE_CHANNELS": SUPPORT_CASES}
 
@@ -111,9 +111,29 @@ async def test_a_start_that_waits_for_slack_ends_at_once_with_sigint(tmp_path: P
         assert await bot.wait() == 0
 
 
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({}, "CASETHREAD_STORE_URL: a SQLite file serves one process"),
+        (
+            {"SLACK_BOT_TOKEN": "", "SLACK_APP_TOKEN": ""},
+            "casethread worker needs SLACK_BOT_TOKEN and SLACK_APP_TOKEN",
+        ),
+    ],
+)
+async def test_a_worker_says_what_it_needs_and_ends_with_exit_2(
+    tmp_path: Path, changed: dict[str, str], named: str
+) -> None:
+    async with slack_and_bot(tmp_path, changed, command="worker") as (_, bot):
+        await bot.start()
+        assert await bot.wait() == 2
+        (line,) = bot.log_tail().splitlines()
+    assert line.startswith(named)
+
+
 @asynccontextmanager
 async def slack_and_bot(
-    folder: Path, changed: dict[str, str]
+    folder: Path, changed: dict[str, str], *, command: str = "start"
 ) -> AsyncGenerator[tuple[LocalSlack, BotProcess]]:
     """A local Slack, and a bot that is to be started with settings that fit but for `changed`."""
     async with LocalSlack(manifest=MANIFEST) as slack:
@@ -126,7 +146,7 @@ async def slack_and_bot(
             "CASETHREAD_CASE_CHANNELS": SUPPORT_CASES,
             "CASETHREAD_APPROVERS": LEADS,
         }
-        bot = BotProcess(settings | changed, folder)
+        bot = BotProcess(settings | changed, folder, module=("bot.cli", command))
         try:
             yield slack, bot
         finally:

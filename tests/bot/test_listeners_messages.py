@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from agent.case import Deleted, Edited, Message, Photo
+from agent.case import Addressed, Deleted, Edited, Message, Photo
 from bot.listeners.boundary import NOT_SAVED
+from bot.listeners.desk import GUEST
 from bot.local.slack.people import Upload
-from bot.local.slack.seed import RAVI, SUPPORT_CASES
+from bot.local.slack.seed import APPROVALS, GITA, PRIYA, RAVI, SAM, SUPPORT_CASES
 from tests.bot.office import Office, case_of, open_office
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -105,10 +106,36 @@ async def test_photos_come_along_and_other_files_are_named(office: Office) -> No
 async def test_messages_outside_case_channels_are_nothing(office: Office) -> None:
     elsewhere = await office.person("Priya").post("approvals", "What is this?")
     await office.person("Priya").reply(elsewhere, "A question")
-    await office.person("Priya").direct_message("hello")
     await office.settled()
 
     assert office.woken == []
+
+
+async def test_a_mention_elsewhere_and_a_direct_message_are_kept_to_be_answered(
+    office: Office,
+) -> None:
+    root = await office.person("Priya").post("approvals", "What is this?")
+    mention = await office.person("Priya").reply(root, "@Casethread please")
+    office.slack.faults.deliver_twice(1)
+    direct = await office.person("Sam").direct_message("hello")
+    await office.settled()
+
+    by_mention, by_message = dict.fromkeys(office.woken)
+    assert by_mention == f"T0CARTWISE:{APPROVALS}:asked-at-{mention.ts}"
+    [event] = await office.inbox(by_mention)
+    assert event.ts == mention.ts
+    assert event.fact == Addressed(by=PRIYA, place=f"{APPROVALS}:{root.ts}")
+    assert by_message == f"T0CARTWISE:{direct.channel}:asked-at-{direct.ts}"
+    [event] = await office.inbox(by_message)
+    assert event.fact == Addressed(by=SAM, place="")
+
+
+async def test_a_guest_who_speaks_to_us_elsewhere_is_refused(office: Office) -> None:
+    direct = await office.person("Gita").direct_message("hello")
+    await office.settled()
+
+    [event] = await office.inbox(f"T0CARTWISE:{direct.channel}:asked-at-{direct.ts}")
+    assert event.fact == Addressed(by=GITA, place="", refusal=GUEST)
 
 
 async def test_what_bots_and_slack_itself_say_is_nothing(office: Office) -> None:

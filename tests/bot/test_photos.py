@@ -58,7 +58,7 @@ async def test_a_photo_comes_with_the_digest_of_its_bytes(slack: LocalSlack) -> 
 
     found = await photos_of(slack)(photo)
 
-    assert found is not None
+    assert isinstance(found, tuple)
     image, content = found
     assert image.media_type == "image/jpeg"
     assert image.digest == hashlib.sha256(content).hexdigest()
@@ -68,8 +68,21 @@ async def test_a_photo_comes_with_the_digest_of_its_bytes(slack: LocalSlack) -> 
 async def test_a_photo_without_an_address_is_found_by_its_id(slack: LocalSlack) -> None:
     photo = await uploaded(slack, encoded(Pictures.new("RGB", (40, 30), "red"), "PNG"))
 
-    assert await photos_of(slack)(Photo(file_id=photo.file_id, url="")) is not None
-    assert await photos_of(slack)(Photo(file_id="F0NOTTHERE", url="")) is None
+    assert isinstance(await photos_of(slack)(Photo(file_id=photo.file_id, url="")), tuple)
+    assert await photos_of(slack)(Photo(file_id="F0NOTTHERE", url="")) == "never"
+
+
+async def test_an_address_that_slack_can_not_tell_just_now_is_asked_for_later(
+    slack: LocalSlack,
+) -> None:
+    photos = photos_of(slack)
+    for error in ("internal_error", "ratelimited"):
+        slack.faults.refuse("files.info", error)
+        assert await photos(Photo(file_id="F1", url="")) == "later"
+    slack.faults.server_error("files.info")
+    assert await photos(Photo(file_id="F1", url="")) == "later"
+    slack.faults.refuse("files.info", "missing_scope")
+    assert await photos(Photo(file_id="F1", url="")) == "never"
 
 
 async def test_slacks_sign_in_page_is_no_photo(
@@ -77,7 +90,7 @@ async def test_slacks_sign_in_page_is_no_photo(
 ) -> None:
     photo = await uploaded(slack, encoded(Pictures.new("RGB", (40, 30), "red"), "PNG"))
 
-    assert await photos_of(slack, token="xoxb-wrong")(photo) is None
+    assert await photos_of(slack, token="xoxb-wrong")(photo) == "never"
     assert "sign-in page" in caplog.text
     assert "xoxb" not in caplog.text
 
@@ -85,7 +98,7 @@ async def test_slacks_sign_in_page_is_no_photo(
 async def test_a_file_that_is_no_picture_cannot_be_had(slack: LocalSlack) -> None:
     photo = await uploaded(slack, b"%PDF-1.7 not a picture at all", "photo.png")
 
-    assert await photos_of(slack)(photo) is None
+    assert await photos_of(slack)(photo) == "never"
 
 
 class Elsewhere:
@@ -119,9 +132,9 @@ async def test_the_token_is_never_sent_to_another_host(elsewhere: Elsewhere) -> 
     # Same machine, other port: still another host than the API's.
     photos = SlackPhotos(AsyncWebClient(token="xoxb-1", base_url="http://127.0.0.1:1/api/"))
 
-    assert await photos(Photo(file_id="F1", url=f"{elsewhere.url}/photo.png")) is None
+    assert await photos(Photo(file_id="F1", url=f"{elsewhere.url}/photo.png")) == "never"
     for url in ("http://files.slack.com/x", "https://slack.com.evil.example/x", "https://x/", "?"):
-        assert await photos(Photo(file_id="F1", url=url)) is None
+        assert await photos(Photo(file_id="F1", url=url)) == "never"
     assert elsewhere.authorizations == []
 
 
@@ -129,7 +142,7 @@ async def test_a_redirect_to_another_host_is_not_followed(elsewhere: Elsewhere) 
     photos = SlackPhotos(AsyncWebClient(token="xoxb-1", base_url=f"{elsewhere.url}/api/"))
     elsewhere.answer = web.Response(status=302, headers={"Location": "http://127.0.0.1:1/x"})
 
-    assert await photos(Photo(file_id="F1", url=f"{elsewhere.url}/photo.png")) is None
+    assert await photos(Photo(file_id="F1", url=f"{elsewhere.url}/photo.png")) == "never"
     assert elsewhere.authorizations == ["Bearer xoxb-1"]
 
 
@@ -139,16 +152,27 @@ async def test_a_download_over_twenty_megabytes_is_given_up(
     photos = SlackPhotos(AsyncWebClient(token="xoxb-1", base_url=f"{elsewhere.url}/api/"))
     elsewhere.answer = web.Response(body=bytes(20 * 1024 * 1024 + 1))
 
-    assert await photos(Photo(file_id="F1", url=f"{elsewhere.url}/photo.png")) is None
+    assert await photos(Photo(file_id="F1", url=f"{elsewhere.url}/photo.png")) == "never"
     assert "larger than 20 MB" in caplog.text
 
 
-@pytest.mark.parametrize("status", [403, 404, 500])
-async def test_an_error_instead_of_a_photo_is_none(elsewhere: Elsewhere, status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "wanted"),
+    [(403, "never"), (404, "never"), (408, "later"), (429, "later"), (500, "later")],
+)
+async def test_an_error_instead_of_a_photo_says_whether_to_try_again(
+    elsewhere: Elsewhere, status: int, wanted: str
+) -> None:
     photos = SlackPhotos(AsyncWebClient(token="xoxb-1", base_url=f"{elsewhere.url}/api/"))
     elsewhere.answer = web.Response(status=status)
 
-    assert await photos(Photo(file_id="F1", url=f"{elsewhere.url}/photo.png")) is None
+    assert await photos(Photo(file_id="F1", url=f"{elsewhere.url}/photo.png")) == wanted
+
+
+async def test_a_photo_from_a_server_that_can_not_be_reached_is_tried_later() -> None:
+    photos = SlackPhotos(AsyncWebClient(token="xoxb-1", base_url="http://127.0.0.1:1/api/"))
+
+    assert await photos(Photo(file_id="F1", url="http://127.0.0.1:1/photo.png")) == "later"
 
 
 def test_a_large_photo_is_scaled_to_what_the_model_uses() -> None:

@@ -66,8 +66,8 @@ async def test_a_post_that_slack_failed_to_take_is_posted_after_a_look(bench: Be
 
 async def test_a_rate_limit_is_waited_for_as_long_as_slack_says(bench: Bench):
     owner = bench.owner()
-    bench.slack.faults.rate_limited(30, "chat.postMessage")
     await owner.say(samples.QUESTION)
+    bench.slack.faults.rate_limited(30, "chat.postMessage")
     at = await owner.drain()
     assert at is not None
     assert at - bench.clock() == pytest.approx(30, abs=2)
@@ -81,8 +81,8 @@ async def test_a_rate_limit_is_waited_for_as_long_as_slack_says(bench: Bench):
 
 async def test_a_private_line_too_waits_for_a_rate_limit(bench: Bench):
     owner = bench.owner()
-    bench.slack.faults.rate_limited(5, "chat.postEphemeral")
     await owner.say(samples.PRIVATE_LINE)
+    bench.slack.faults.rate_limited(5, "chat.postEphemeral")
     assert await owner.drain() is not None
     bench.slack.faults.clear()
     assert await owner.drain_when_told() is None

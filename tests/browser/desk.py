@@ -6,8 +6,10 @@ import asyncio
 import io
 import json
 import re
+from importlib.resources import files
 from typing import Any
 
+import aiohttp
 from PIL import Image
 from playwright.async_api import APIResponse, Locator, Page, expect
 
@@ -20,10 +22,10 @@ WAIT_MS = 20_000
 """How long anything may take that the bot has a part in."""
 
 
-def photo() -> Json:
+def photo(height: int = 240) -> Json:
     """A picture as Playwright attaches one."""
     picture = io.BytesIO()
-    Image.new("RGB", (320, 240), "#45536b").save(picture, "PNG")
+    Image.new("RGB", (320, height), "#45536b").save(picture, "PNG")
     return {"name": "broken.png", "mimeType": "image/png", "buffer": picture.getvalue()}
 
 
@@ -82,6 +84,11 @@ class Desk:
     def message(self, words: str, *, within: Locator | None = None) -> Locator:
         return (within or self.place).get_by_role("article").filter(has_text=words)
 
+    async def until_bot_is_up(self) -> None:
+        """Messages wait for a bot that is still starting; clicks and commands don't."""
+        trouble = self.page.get_by_role("button", name="Trouble. The bot is up")
+        await expect(trouble).to_be_visible()
+
     # Going somewhere
 
     async def open(self, path: str = "/") -> None:
@@ -104,6 +111,17 @@ class Desk:
             await self.page.keyboard.press("ArrowDown")
         await self.page.keyboard.press("Enter")
         await expect(self.rail.get_by_role("button", name=f"You are {name}")).to_be_visible()
+
+    async def findings(self) -> list[str]:
+        """What axe finds serious or worse on the page as it is now."""
+        axe = files("axe_playwright_python") / "axe.min.js"
+        await self.page.evaluate(axe.read_text(encoding="utf-8"))
+        results = await self.page.evaluate("axe.run({resultTypes: ['violations']})")
+        return [
+            f"{found['id']}: {found['nodes'][0]['html']}"
+            for found in results["violations"]
+            if found["impact"] in ("serious", "critical")
+        ]
 
     # The workspace's own API, to set a test's scene
 
@@ -142,20 +160,25 @@ class Desk:
 
     async def until_in_thread(self, ts: str, words: str) -> Json:
         """The message of the case's thread that holds the words, in its text or its blocks."""
-        return await self._until(f"/api/thread/{CASES}/{ts}?as={RAVI}", words)
+        return await self._until(f"/api/thread/{CASES}/{ts}", RAVI, words)
 
     async def until_asked_for_approval(self, words: str) -> Json:
-        return await self._until(f"/api/channel/{APPROVALS}?as={PRIYA}", words)
+        return await self._until(f"/api/channel/{APPROVALS}", PRIYA, words)
 
-    async def _until(self, path: str, words: str) -> Json:
-        async with asyncio.timeout(WAIT_MS / 1000):
+    async def _until(self, path: str, who: str, words: str) -> Json:
+        """Looks again whenever the server tells that person's page of a change."""
+        live = f"{self.address}/api/live?as={who}"
+        async with (
+            asyncio.timeout(WAIT_MS / 1000),
+            aiohttp.ClientSession(headers={"Origin": self.address}) as session,
+            session.ws_connect(live) as notices,
+        ):
             while True:
-                shown = await self.get(path)
+                shown = await self.get(f"{path}?as={who}")
                 for message in reversed(shown["messages"]):
                     if words in json.dumps(message, ensure_ascii=False):
                         return message
-                # The server tells of changes on a socket; a test that only sets its scene asks.
-                await asyncio.sleep(0.1)
+                await notices.receive_json()
 
 
 async def _json(response: APIResponse) -> Any:

@@ -17,6 +17,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.async_api import Browser, Locator, Page, ViewportSize, async_playwright, expect
 
+from bot.local.stories.photos import cracked_speaker
 from bot.local.workspace.serving import serving
 from bot.settings import load_settings
 from tests.browser.conftest import CHROMIUMS, SWITCHES
@@ -117,6 +118,37 @@ async def take_all(camera: Camera) -> None:
         await expect(other.thread.get_by_role("img", name="cracked-speaker.png")).to_be_visible()
         await other.message("Reply to pass", within=other.thread).scroll_into_view_if_needed()
         await camera.take(name, other.page)
+    await take_new_case(camera)
+
+
+async def take_new_case(camera: Camera) -> None:
+    """The command's modal, filled, and Home of a lead for whom a request waits."""
+    desk = await camera.desk(WIDE)
+    await desk.open()
+    await desk.until_bot_is_up()
+    await desk.page.get_by_role("button", name="Close", exact=True).click()
+    await desk.composer.fill("/case")
+    await desk.composer.press("Enter")
+    modal = desk.page.get_by_role("dialog", name="New case")
+    await modal.get_by_role("combobox", name="Customer").fill("Asha")
+    await desk.page.get_by_role("option", name="Asha Rao").click()
+    words = "My speaker arrived cracked, order 4471. My money back, please."
+    await modal.get_by_role("textbox", name="The customer's words").fill(words)
+    photo = cracked_speaker()
+    shown = {"name": photo.name, "mimeType": "image/png", "buffer": photo.content}
+    await modal.get_by_label("Photos").set_input_files([shown])  # type: ignore[list-item]
+    preview = modal.get_by_role("listitem").locator("img")
+    await expect(preview).to_have_js_property("naturalWidth", 640)
+    await camera.take("new-case", desk.page)
+    await modal.get_by_role("button", name="Cancel").click()
+
+    words = "I changed my mind about everything in order 4480, all unused. Refund, please. Asha"
+    await desk.open_case(words, "Asha Rao")
+    await desk.until_asked_for_approval("4480")
+    await desk.be("Priya Menon")
+    await desk.rail.get_by_role("button", name="Casethread Home").click()
+    await expect(desk.place).to_contain_text("Refund")
+    await camera.take("home", desk.page)
 
 
 async def main(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 
 import pytest
 from playwright.async_api import expect
@@ -12,20 +11,6 @@ from tests.browser.conftest import NewDesk
 from tests.browser.desk import CASES, Desk
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-
-
-async def findings(desk: Desk) -> list[str]:
-    """What axe finds serious or worse."""
-    await desk.page.evaluate(AXE)
-    results = await desk.page.evaluate("axe.run({resultTypes: ['violations']})")
-    return [
-        f"{found['id']}: {found['nodes'][0]['html']}"
-        for found in results["violations"]
-        if found["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -37,11 +22,11 @@ async def test_axe_finds_nothing_serious(
     if width < 760:  # wider ones show the channel beside the thread
         await desk.open()
         await expect(desk.message("The screen of my laptop")).to_be_visible()
-        assert await findings(desk) == []
+        assert await desk.findings() == []
 
     await desk.open_thread(CASES, laptop_case)
     await expect(desk.message("Question for the customer", within=desk.thread)).to_be_visible()
-    assert await findings(desk) == []
+    assert await desk.findings() == []
 
     over = desk.thread.get_by_role("button", name="Run")
     if width < 1360:
@@ -49,12 +34,12 @@ async def test_axe_finds_nothing_serious(
     await desk.run.get_by_role("button", name="Step 3").click()
     await expect(desk.page.get_by_role("dialog", name="Call 3 of 3")).to_be_visible()
     await expect(desk.page.get_by_role("region", name="Reply")).to_be_visible()
-    assert await findings(desk) == []
+    assert await desk.findings() == []
 
     await desk.page.keyboard.press("Escape")
     await desk.page.get_by_role("button", name="Trouble").click()
     await expect(desk.page.get_by_role("dialog", name="Trouble")).to_be_visible()
-    assert await findings(desk) == []
+    assert await desk.findings() == []
 
 
 async def test_axe_finds_nothing_serious_in_a_modal_and_an_open_search(
@@ -66,7 +51,7 @@ async def test_axe_finds_nothing_serious_in_a_modal_and_an_open_search(
     modal = desk.page.get_by_role("dialog", name="Approve less")
     await modal.get_by_role("textbox", name="Amount in rupees").press("Enter")
     await expect(modal.get_by_role("alert")).to_be_visible()
-    assert await findings(desk) == []
+    assert await desk.findings() == []
     await desk.page.keyboard.press("Escape")
     await expect(modal).not_to_be_attached()
 
@@ -77,7 +62,7 @@ async def test_axe_finds_nothing_serious_in_a_modal_and_an_open_search(
     await desk.message("A search that is open").press("Enter")
     await desk.thread.get_by_role("combobox").press("ArrowDown")
     await expect(desk.page.get_by_role("option").first).to_be_visible()
-    assert await findings(desk) == []
+    assert await desk.findings() == []
 
 
 async def test_a_narrow_screen_shows_one_pane_at_a_time_with_a_way_back(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import re
+from uuid import uuid4
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
+from tests.browser.conftest import NewDesk
 from tests.browser.desk import RAVI, Desk, photo
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -33,9 +37,11 @@ async def test_arrow_up_edits_the_last_message_of_ones_own(desk: Desk) -> None:
 
 
 async def test_a_message_is_deleted_only_after_a_question(desk: Desk) -> None:
-    await desk.act(RAVI, "post", channel=RANDOM, text="Wrong channel, sorry")
+    # Others of a first try may be there still.
+    words = f"Wrong channel, sorry {uuid4()}"
+    await desk.act(RAVI, "post", channel=RANDOM, text=words)
     await go_to_random(desk)
-    wrong = desk.message("Wrong channel, sorry")
+    wrong = desk.message(words)
     await wrong.press("Delete")
     question = desk.page.get_by_role("alertdialog", name="Delete this message?")
     await expect(question.get_by_role("button", name="Cancel")).to_be_focused()
@@ -71,6 +77,40 @@ async def test_a_photo_is_shown_before_and_after_it_is_sent_and_in_full_size(des
     await expect(desk.page.get_by_role("dialog", name="broken.png")).to_be_visible()
     await desk.page.keyboard.press("Escape")
     await expect(preview).to_be_focused()
+
+
+async def test_a_thread_with_a_photo_is_at_its_end_when_it_is_opened(new_desk: NewDesk) -> None:
+    desk = await new_desk()
+    tall = photo(height=600)
+    content = base64.b64encode(tall["buffer"]).decode()
+    root = await desk.act(RAVI, "post", channel=RANDOM, text="How it looks")
+    ts = root["message"]["ts"]
+    files = [{"name": "tall.png", "content_base64": content}]
+    for words in ("The first one", "Another", "One more", "And the last one"):
+        await desk.act(RAVI, "post", channel=RANDOM, thread_ts=ts, text=words, files=files)
+    arrived = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await arrived.wait()
+        await route.continue_()
+
+    await desk.page.route("**/api/file/**", late)
+    # Nothing else may make the page look again once the photos arrive.
+    await desk.page.route_web_socket("**/api/live*", lambda _: None)
+    async with (
+        desk.page.expect_response("**/api/act"),  # which marks the thread as read
+        desk.page.expect_response("**/api/case/**"),
+        desk.page.expect_response("**/api/stories*"),
+        desk.page.expect_response("**/api/cases*"),
+    ):
+        await desk.open_thread(RANDOM, ts)
+    await expect(desk.message("And the last one", within=desk.thread)).to_be_visible()
+    arrived.set()
+    picture = desk.message("And the last one", within=desk.thread).get_by_role("img")
+    await expect(picture).to_be_in_viewport(ratio=0.9)
+    box = desk.thread.locator(".scroll")
+    at_end = "box => box.scrollHeight - box.scrollTop - box.clientHeight < 2"
+    assert await box.evaluate(at_end)
 
 
 async def test_what_people_write_is_never_markup(desk: Desk) -> None:

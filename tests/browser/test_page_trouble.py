@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.async_api import Locator, Route, expect
+from playwright.async_api import Locator, expect
 
 from bot.local.stories import STORIES
 from tests.browser.conftest import NewDesk
@@ -62,6 +62,41 @@ async def test_faults_are_seen_without_the_menu_count_down_and_end_at_a_click(de
     await expect(seen).not_to_contain_text(re.compile("Claude|Slack|payment"))
 
 
+async def test_escape_closes_what_is_open_wherever_the_focus_is_and_nothing_around_it(
+    desk: Desk, laptop_case: str
+) -> None:
+    await desk.open_thread(CASES, laptop_case)
+    escape = desk.page.keyboard
+    trouble = await open_trouble(desk)
+    await trouble.get_by_text("Make trouble").click()
+    await desk.page.evaluate("document.activeElement.blur()")
+    await escape.press("Escape")
+    await expect(trouble).not_to_be_attached()
+    await expect(desk.page.get_by_role("button", name="Trouble")).to_be_focused()
+
+    for name, opened in (
+        ("Trouble", trouble),
+        ("Stories", desk.page.get_by_role("dialog", name="Stories")),
+        ("You are", desk.page.get_by_role("menu", name="Who am I?")),
+    ):
+        await desk.page.get_by_role("button", name=name).click()
+        await expect(opened).to_be_visible()
+        await desk.reply_field.focus()
+        await escape.press("Escape")
+        await expect(opened).not_to_be_attached()
+        await expect(desk.reply_field).to_be_focused()
+    message = desk.thread.get_by_role("article").first
+    for name, role in (("Add a reaction", "dialog"), ("More actions", "menu")):
+        await message.hover()
+        await message.get_by_role("button", name=name).click()
+        opened = desk.page.get_by_role(role, name=name)  # type: ignore[arg-type]
+        await expect(opened).to_be_visible()
+        await desk.page.evaluate("document.activeElement.blur()")
+        await escape.press("Escape")
+        await expect(opened).not_to_be_attached()
+    await expect(desk.thread).to_be_visible()
+
+
 async def test_the_clock_jumps_and_who_did_not_answer_is_reminded_then_given_up(
     lone_workspace: str, new_desk: NewDesk
 ) -> None:
@@ -73,11 +108,16 @@ async def test_the_clock_jumps_and_who_did_not_answer_is_reminded_then_given_up(
     asked = await desk.thread.get_by_role("article").count()
     trouble = await open_trouble(desk)
     seen = desk.page.get_by_role("group", name="Trouble that is on")
+    await trouble.get_by_role("button", name="Claude is overloaded").click()
+    await trouble.get_by_role("button", name="Slack answers 429").click()
+    await expect(seen).to_contain_text(re.compile("Slack.*Claude"))
+    await trouble.get_by_role("button", name="Jump 1 minute ahead").click()
+    await expect(seen).to_have_text("Clock +1 min")
     await trouble.get_by_role("button", name="Jump 4 hours ahead").click()
-    await expect(seen).to_contain_text("Clock +4 h")
+    await expect(seen).to_contain_text("Clock +4 h 1 min")
     await expect(desk.thread.get_by_role("article")).to_have_count(asked + 1)
     await trouble.get_by_role("button", name="Jump 3 days ahead").click()
-    await expect(seen).to_contain_text("Clock +3 d 4 h")
+    await expect(seen).to_contain_text("Clock +3 d 4 h 1 min")
     await expect(desk.run.get_by_role("status").first).to_have_text("With a colleague")
 
 
@@ -123,14 +163,10 @@ async def play(desk: Desk, summary: str) -> None:
     await expect(bar).not_to_be_attached()
 
 
-async def test_a_first_visit_offers_a_story_and_can_be_declined_for_good(new_desk: NewDesk) -> None:
-    desk = await new_desk()
-
-    async def as_first(route: Route) -> None:
-        response = await route.fetch()
-        await route.fulfill(response=response, json={**await response.json(), "first_visit": True})
-
-    await desk.page.route("**/api/me?*", as_first)
+async def test_a_first_visit_offers_a_story_and_can_be_declined_for_good(
+    lone_workspace: str, new_desk: NewDesk
+) -> None:
+    desk = await new_desk(address=lone_workspace)
     await desk.open()
     welcome = desk.page.get_by_role("region", name="Welcome")
     await expect(welcome).to_contain_text("Watch a refund happen")
@@ -139,4 +175,25 @@ async def test_a_first_visit_offers_a_story_and_can_be_declined_for_good(new_des
     await expect(welcome).not_to_be_attached()
     await desk.open()
     await expect(desk.composer).to_be_visible()
+    await expect(welcome).not_to_be_attached()
+
+
+async def test_the_offered_story_goes_when_a_first_case_is_opened(
+    lone_workspace: str, new_desk: NewDesk
+) -> None:
+    desk = await new_desk(address=lone_workspace)
+    await desk.open()
+    welcome = desk.page.get_by_role("region", name="Welcome")
+    await expect(welcome).to_be_visible()
+    await desk.go_to("random")
+    await desk.composer.fill("Where do cases go?")
+    await desk.composer.press("Enter")
+    await desk.go_to("support-cases")
+    await expect(welcome).to_be_visible()
+    await desk.composer.fill("My kettle never came, order 4502. Asha")
+    await desk.composer.press("Enter")
+    await expect(desk.message("My kettle never came")).to_be_visible()
+    await expect(welcome).not_to_be_attached()
+    await desk.open()
+    await expect(desk.message("My kettle never came")).to_be_visible()
     await expect(welcome).not_to_be_attached()

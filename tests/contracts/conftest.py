@@ -5,14 +5,16 @@ A second store object on the same records stands for another process.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from agent.ports import CaseStore
+from storage.redis_store import RedisStore
 from storage.sqlite import SqliteStore
 from storage.sqlite_file import connect
+from tests.redis_server import RedisServer
 
 OpenStore = Callable[[], CaseStore]
 
@@ -35,11 +37,24 @@ def clock() -> SetClock:
     return SetClock()
 
 
-@pytest.fixture(params=["sqlite"])
-def open_one_more(clock: SetClock, tmp_path: Path) -> OpenStore:
-    path = tmp_path / "store.db"
-    # Without the lock file, which would refuse the second one.
-    return lambda: SqliteStore(lambda: connect(path), now=clock)
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"), "--appendonly", "yes")
+    yield server
+    server.kill()
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def open_one_more(
+    request: pytest.FixtureRequest, clock: SetClock, tmp_path: Path
+) -> Callable[[], CaseStore]:
+    if request.param == "sqlite":
+        path = tmp_path / "store.db"
+        # Without the lock file, which would refuse the second one.
+        return lambda: SqliteStore(lambda: connect(path), now=clock)
+    server: RedisServer = request.getfixturevalue("redis_server")
+    server.ask("FLUSHDB")
+    return lambda: RedisStore(server.url(), now=clock)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent.case import Case, Event, Line, Message, Post, ts_of
+from agent.ports import CaseStore, Change, Lease
 from agent.run import Run, Status
 
 CASE_ID = "T1:C1:1700000000.000100"
@@ -36,3 +37,20 @@ def run(run_id: str = "r1", case_id: str = CASE_ID, **fields: Any) -> Run:
 
 def post(post_id: str = "p1", text: str = "A line") -> Post:
     return Post(post_id=post_id, content=Line(text=text))
+
+
+async def claimed(store: CaseStore, case_id: str = CASE_ID) -> Lease:
+    """A lease on a case with one event, which is applied already."""
+    await store.deliver(case_id, event("first"))
+    lease = await store.claim(case_id, "worker", seconds=8)
+    assert lease is not None
+    await store.save(lease, Change(case=case(case_id), run=None, applied=("first",)))
+    return lease
+
+
+async def inbox_ids(store: CaseStore, lease: Lease) -> list[str]:
+    return [stored.event.event_id for stored in await store.inbox(lease)]
+
+
+async def outbox_ids(store: CaseStore, lease: Lease) -> list[str]:
+    return [entry.post.post_id for entry in await store.outbox(lease)]

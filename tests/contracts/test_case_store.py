@@ -11,28 +11,10 @@ import pytest
 
 from agent.case import Words
 from agent.errors import InboxChanged, StoreError
-from agent.ports import CaseStore, Change, Clock, Lease, Posted, Record
+from agent.ports import CaseStore, Change, Clock, Record
 from agent.run import Status, Usage
 from tests.contracts.conftest import SetClock
-from tests.contracts.samples import CASE_ID, case, event, post, run
-
-
-async def claimed(store: CaseStore, case_id: str = CASE_ID) -> Lease:
-    """A lease on a case with one event, which is applied already."""
-    await store.deliver(case_id, event("first"))
-    lease = await store.claim(case_id, "worker", seconds=8)
-    assert lease is not None
-    await store.save(lease, Change(case=case(case_id), run=None, applied=("first",)))
-    return lease
-
-
-async def inbox_ids(store: CaseStore, lease: Lease) -> list[str]:
-    return [stored.event.event_id for stored in await store.inbox(lease)]
-
-
-async def outbox_ids(store: CaseStore, lease: Lease) -> list[str]:
-    return [entry.post.post_id for entry in await store.outbox(lease)]
-
+from tests.contracts.samples import CASE_ID, case, claimed, event, inbox_ids, post, run
 
 # Delivering ------------------------------------------------------------------------------------
 
@@ -222,6 +204,21 @@ async def test_applied_events_leave_the_inbox(store: CaseStore) -> None:
     assert await inbox_ids(store, lease) == ["e3"]
 
 
+async def test_a_load_and_a_save_tell_what_is_in_the_inbox_at_that_moment(
+    store: CaseStore, other: CaseStore
+) -> None:
+    lease = await claimed(store)
+    await other.deliver(CASE_ID, event("e2", at=2.0))
+    await other.deliver(CASE_ID, event("e3", at=1.0))
+    record = await store.load(lease)
+    assert [stored.event.event_id for stored in record.inbox] == ["e3", "e2"]
+    assert list(record.inbox) == list(await store.inbox(lease))
+    await other.deliver(CASE_ID, event("e4", at=3.0))
+    left = await store.save(lease, Change(case=case(), run=None, applied=("e2",)))
+    assert [stored.event.event_id for stored in left] == ["e3", "e4"]
+    assert not await store.save(lease, Change(case=case(), run=None, applied=("e3", "e4")))
+
+
 async def test_a_save_that_has_not_seen_the_newest_event_is_refused_and_writes_nothing(
     store: CaseStore,
 ) -> None:
@@ -241,7 +238,7 @@ async def test_a_save_that_has_not_seen_the_newest_event_is_refused_and_writes_n
     )
     with pytest.raises(InboxChanged):
         await store.save(lease, change)
-    assert await store.load(lease) == Record(case=case(), run=None)
+    assert await store.case(CASE_ID) == Record(case=case(), run=None)
     assert await inbox_ids(store, lease) == ["e3", "e2"]
     assert await store.outbox(lease) == []
     assert await store.images(["d1"]) == {}
@@ -270,82 +267,6 @@ async def test_a_save_that_does_not_ask_about_the_inbox_is_never_refused_for_it(
     assert (await store.load(lease)).case == case(posts=1)
 
 
-# Sending ---------------------------------------------------------------------------------------
-
-
-async def test_posts_wait_in_the_order_they_were_saved(store: CaseStore) -> None:
-    lease = await claimed(store)
-    await store.save(lease, Change(case=case(), run=None, posts=(post("z"), post("a"))))
-    await store.save(lease, Change(case=case(), run=None, posts=(post("m"),)))
-    entries = await store.outbox(lease)
-    assert [entry.post for entry in entries] == [post("z"), post("a"), post("m")]
-    assert [entry.seq for entry in entries] == sorted(entry.seq for entry in entries)
-    assert {entry.token for entry in entries} == {lease.token}
-
-
-async def test_a_post_that_is_known_is_left_alone(store: CaseStore) -> None:
-    lease = await claimed(store)
-    await store.save(lease, Change(case=case(), run=None, posts=(post("p1", "old"),)))
-    await store.save(
-        lease, Change(case=case(), run=None, posts=(post("p1", "new"), post("p2", "two")))
-    )
-    assert [entry.post for entry in await store.outbox(lease)] == [
-        post("p1", "old"),
-        post("p2", "two"),
-    ]
-
-
-async def test_a_post_that_was_sent_is_not_sent_again_when_it_is_saved_again(
-    store: CaseStore,
-) -> None:
-    lease = await claimed(store)
-    await store.save(lease, Change(case=case(), run=None, posts=(post("p1"),)))
-    await store.sent(lease, "p1", Posted(channel="C1", message_id="1.1"))
-    await store.save(lease, Change(case=case(), run=None, posts=(post("p1", "new"),)))
-    assert await store.outbox(lease) == []
-    assert await store.posted(CASE_ID, "p1") == Posted(channel="C1", message_id="1.1")
-
-
-async def test_an_outbox_entry_names_the_lease_that_saved_it(
-    store: CaseStore, clock: SetClock
-) -> None:
-    first = await claimed(store)
-    await store.save(first, Change(case=case(), run=None, posts=(post("p1"),)))
-    clock.go_on(8)
-    second = await store.claim(CASE_ID, "next", seconds=8)
-    assert second
-    await store.save(second, Change(case=case(), run=None, posts=(post("p1"), post("p2"))))
-    tokens = {entry.post.post_id: entry.token for entry in await store.outbox(second)}
-    assert tokens == {"p1": first.token, "p2": second.token}
-
-
-async def test_a_sent_post_leaves_the_outbox_and_its_place_is_known(
-    store: CaseStore, other: CaseStore
-) -> None:
-    lease = await claimed(store)
-    await store.save(lease, Change(case=case(), run=None, posts=(post("p1"), post("p2"))))
-    assert await store.posted(CASE_ID, "p1") is None
-    await store.sent(lease, "p1", Posted(channel="C1", message_id="17.1"))
-    assert await outbox_ids(store, lease) == ["p2"]
-    assert await other.posted(CASE_ID, "p1") == Posted(channel="C1", message_id="17.1")
-    assert await other.posted(CASE_ID, "p2") is None
-    assert await other.posted("another", "p1") is None
-
-
-async def test_a_post_that_left_no_message_counts_as_sent(store: CaseStore) -> None:
-    lease = await claimed(store)
-    await store.save(lease, Change(case=case(), run=None, posts=(post("p1"),)))
-    await store.sent(lease, "p1", Posted(channel="", message_id=""))
-    assert await store.outbox(lease) == []
-    assert await store.posted(CASE_ID, "p1") == Posted(channel="", message_id="")
-
-
-async def test_a_post_that_was_never_saved_cannot_be_sent(store: CaseStore) -> None:
-    lease = await claimed(store)
-    with pytest.raises(StoreError, match="p9"):
-        await store.sent(lease, "p9", Posted(channel="C1", message_id="1.1"))
-
-
 # Reading ---------------------------------------------------------------------------------------
 
 
@@ -364,6 +285,9 @@ async def test_runs_are_listed_newest_first(store: CaseStore) -> None:
     assert [line.run.run_id for line in await store.runs(status=Status.DONE)] == ["r2", "r0"]
     [waiting] = await store.runs(status=Status.WAITING_APPROVAL)
     assert (waiting.run.run_id, waiting.case.case_id) == ("r1", "b")
+    assert [line.run.run_id for line in await store.runs(since=101.0)] == ["r3", "r2", "r1"]
+    [recent] = await store.runs(status=Status.DONE, since=100.5)
+    assert recent.run.run_id == "r2"
     assert await store.runs(status=Status.HANDED_OFF) == []
 
 

@@ -105,7 +105,7 @@ async def test_an_owner_that_lost_its_lease_writes_nothing_more(
     with pytest.raises(LeaseLost, match="first"):
         await store.renew(lease, seconds=8)
     with pytest.raises(LeaseLost):
-        await store.sent(lease, "p1", Posted(channel="C1", message_id="1.1"))
+        await store.sent(lease, {"p1": Posted(channel="C1", message_id="1.1")})
     with pytest.raises(LeaseLost):
         await store.save(
             lease,
@@ -295,7 +295,7 @@ async def test_a_case_with_a_post_to_send_is_ready_when_its_owner_died(
     assert await died_after(store, clock, later) == [CASE_ID]
 
     lease = await owned(store)
-    await store.sent(lease, "p1", Posted(channel="C1", message_id="1.1"))
+    await store.sent(lease, {"p1": Posted(channel="C1", message_id="1.1")})
     await store.save(lease, later)
     clock.go_on(8)
     assert await store.ready(limit=10) == []

@@ -147,7 +147,7 @@ class Stage:
     async def records(self) -> AsyncGenerator[None]:
         """Look at the store and shop of a bot that is no more, or runs in its own process."""
         settings = self.settings()
-        shop = open_shop(sample_shop_url(settings), now=self.clock)
+        shop = open_shop(settings.shop_url or sample_shop_url(settings), now=self.clock)
         self.seen = Records(store=read_records(settings), shop=shop)
         try:
             yield

@@ -171,10 +171,10 @@ async def test_a_case_whose_work_keeps_failing_is_given_to_a_person(
         card = await stage.card()
         await stage.status(root, "lock")
 
-        async def broken(key: str) -> None:
+        async def broken(key: str, *, token: int) -> None:
             raise RuntimeError("the shop's answer can't be read")
 
-        monkeypatch.setattr(bot.shop.ledger, "find", broken)
+        monkeypatch.setattr(bot.shop.ledger, "hold", broken)
         await stage.ravi.reply(root, "Are you there?")
 
         def handed_off() -> bool:

@@ -122,3 +122,20 @@ async def test_a_reply_that_slack_gave_up_delivering_is_read_after_the_start(sta
     stage.slack.faults.give_up_events()
     async with stage.on():
         await stage.shown(root, "Thanks.")
+
+
+async def test_a_reply_to_a_finished_case_that_was_missed_begins_a_new_run_after_the_start(
+    stage: Stage,
+) -> None:
+    stage.claude.script("speaker", [say("All is well.")])
+    stage.claude.script("box", [say("Keep the box, then.")])
+    async with stage.on():
+        root = await stage.open(WORDS)
+        await stage.shown(root, "All is well.")
+        await stage.status(root, "white_check_mark")
+    await stage.ravi.reply(root, "And what about the box?")
+    stage.slack.faults.give_up_events()
+    async with stage.on():
+        await stage.shown(root, "Keep the box, then.")
+        await stage.status(root, "white_check_mark")
+    assert len(stage.claude.requests) == 2

@@ -6,8 +6,10 @@ from decimal import Decimal
 
 from agent.approval import Card, CardFact, CardOutcome
 from agent.case import (
+    Addressed,
     Approval,
     ApprovalReminder,
+    Asked,
     Case,
     Content,
     CustomerChosen,
@@ -19,6 +21,7 @@ from agent.case import (
     Event,
     Fact,
     Feedback,
+    FetchedPhoto,
     GaveBack,
     Handoff,
     Image,
@@ -26,6 +29,9 @@ from agent.case import (
     Message,
     NotACase,
     Notice,
+    Offer,
+    Opened,
+    Opening,
     Photo,
     Picker,
     Post,
@@ -64,9 +70,14 @@ WORDS = Words(
     message_id="T1:C1:1700000001.000200",
     author="U_AGENT",
     text="It's broken 😞",
-    images=(Image(digest="sha256:beef", media_type="image/jpeg"),),
-    lost_photos=1,
-    links=("https://files.example/F1",),
+    photos=(
+        Photo(
+            file_id="F1",
+            url="https://files.example/F1/download",
+            name="box.jpg",
+            link="https://files.example/F1",
+        ),
+    ),
 )
 
 CASE = Case(
@@ -114,6 +125,7 @@ PENDING = Pending(
     since=1_700_000_300.0,
     card=CARD,
     reminded_at=1_700_014_700.0,
+    reminder_post="T1:C1:1700000000.000100/7",
 )
 
 RUN = Run(
@@ -157,6 +169,11 @@ RUN = Run(
     retry_at=1_700_000_215.0,
     later_since=1_700_000_250.0,
     later_receipt="Your refund of ₹100 is approved and is being confirmed.",
+    photos=(
+        FetchedPhoto(file_id="F1", image=Image(digest="sha256:beef", media_type="image/jpeg")),
+        FetchedPhoto(file_id="F2", image=None),
+    ),
+    photo_tries=2,
     repaired=True,
     crashed=True,
     proposed=True,
@@ -166,6 +183,15 @@ RUN = Run(
     photo_links=("https://files.example/F1",),
     reply="Your refund is on its way.",
     reason="step limit",
+)
+
+ASKED = Asked(
+    customer_id="cus_1",
+    by="U_STAFF",
+    text="My kettle is broken",
+    photos=(Photo(file_id="F1", url="https://files.example/F1", name="kettle.jpg"),),
+    source="https://slack.example/archives/C9/p1700000000000100",
+    place="C9:",
 )
 
 FACTS: tuple[Fact, ...] = (
@@ -194,6 +220,8 @@ FACTS: tuple[Fact, ...] = (
     TookOver(by="U_STAFF", place="C1"),
     GaveBack(by="U_STAFF", place="C1"),
     Feedback(run_id="run_0", good=False, by="U_STAFF", place="C1"),
+    ASKED,
+    Addressed(by="U_STAFF", place="C9:1700000000.000100", refusal="Guests can't do this."),
 )
 
 EVENTS = tuple(
@@ -221,6 +249,20 @@ CONTENTS: tuple[Content, ...] = (
     Notice(text="The thread was deleted", to=("U_AGENT",)),
     PrivateLine(user="U_X", place="C1", text="{person} decided already", person="U_LEAD"),
     Reaction(status="waiting_approval", previous="running"),
+    Opening(asked=ASKED, asked_at=1_700_000_000.5),
+    Opened(
+        opening="T1:C1:asked-V1/1",
+        user="U_STAFF",
+        place="C9:",
+        text="My kettle is broken",
+        asked_at=1_700_000_000.5,
+    ),
+    Offer(
+        user="U_STAFF",
+        place="C9:1700000000.000100",
+        asked_at=1_700_000_000.5,
+        refusal="Guests can't do this.",
+    ),
 )
 
 POSTS = tuple(

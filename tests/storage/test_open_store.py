@@ -44,7 +44,7 @@ async def test_two_names_of_one_file_are_one_store(tmp_path: Path) -> None:
     [
         "",
         "casethread.db",
-        "redis://user:secret@localhost:6379/0",
+        "unix:///secret.sock",
         "postgresql://user:secret@db/cases",
         "sqlite://",
         "sqlite://store.db",
@@ -56,9 +56,38 @@ def test_any_other_address_is_refused_in_one_line_without_its_password(url: str)
     with pytest.raises(ConfigurationError) as raised:
         open_store(url)
     message = str(raised.value)
-    assert message.startswith("CASETHREAD_STORE_URL: this version keeps cases in sqlite:///PATH")
+    assert message.startswith("CASETHREAD_STORE_URL: cases are kept in sqlite:///PATH")
     assert "\n" not in message
     assert "secret" not in message
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://",
+        "redis:///0",
+        "redis://:secret@/0",
+        "redis://user:secret@localhost:port/0",
+        "redis://user:secret@localhost:6379/cases",
+        "redis://user:secret@localhost:6379/0?decode_responses=true",
+        "redis://user:secret@localhost:6379/0?ssl_cert_reqs=none",
+        "rediss://user:secret@localhost:6379/0#ssl",
+    ],
+)
+def test_a_redis_address_that_says_too_little_or_too_much_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        open_store(url)
+    message = str(raised.value)
+    assert message.startswith("CASETHREAD_STORE_URL must be redis://HOST:PORT/DB")
+    assert "\n" not in message
+    assert "secret" not in message
+
+
+@pytest.mark.parametrize("option", ["ssl_cert_reqs=secret", "ssl_secret=1"])
+def test_a_wrong_option_for_tls_is_refused(option: str) -> None:
+    with pytest.raises(ConfigurationError, match="option after the") as raised:
+        open_store(f"rediss://localhost:6379/0?{option}")
+    assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("url", ["sqlite:///", "sqlite:///:memory:"])

@@ -249,12 +249,14 @@ def plan(db: sqlite3.Connection, statement: str, values: tuple[Any, ...]) -> lis
 def test_looking_for_ready_cases_and_open_runs_scans_no_table(path: Path) -> None:
     with closing(sqlite_file.connect(path)) as db:
         by_due_time = plan(db, sqlite_reads.READY, (1.0, 1.0, 1, 10))
-        by_status = plan(db, sqlite_reads.RUNS_BY_STATUS, ("running",))
+        by_status = plan(db, sqlite_reads.RUNS_BY_STATUS, ("running", 0.0))
+        by_time = plan(db, sqlite_reads.ALL_RUNS, (0.0,))
     assert by_due_time == ["SEARCH cases USING INDEX cases_due (due_at<?)"]
     assert by_status == [
-        "SEARCH runs USING INDEX runs_status (status=?)",
+        "SEARCH runs USING INDEX runs_status (status=? AND opened_at>?)",
         "SEARCH cases USING INDEX sqlite_autoindex_cases_1 (case_id=?)",
     ]
+    assert by_time[0] == "SEARCH runs USING INDEX runs_opened (opened_at>?)"
 
 
 async def test_saving_a_step_costs_the_same_however_long_the_history_is(

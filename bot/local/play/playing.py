@@ -13,20 +13,17 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-import bot
-from agent.errors import ConfigurationError, StoreError
 from agent.run import Json, Run
 from bot.app import agents_refunds
 from bot.local.claude import LocalClaude
 from bot.local.play.printing import Outcome, Printer
 from bot.local.play.process import BotProcess
-from bot.local.play.stage import Stage, UnmetError
+from bot.local.play.scene import Scene, bots_environment, own_manifest
+from bot.local.play.stage import Stage
 from bot.local.play.story import Refund, Story
 from bot.local.slack import LocalSlack
-from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
-from bot.settings import Settings, load_settings
+from bot.settings import load_settings
 
-MANIFEST = Path(bot.__file__).parent.parent / "manifest.yml"
 INTERRUPTED = 130
 
 # What Slack answers when the sender died after a reaction was sent and before that was put down.
@@ -56,78 +53,56 @@ async def _play_until_interrupted(stories: Sequence[Story], console: Console) ->
 
 async def _play_all(stories: Sequence[Story], printer: Printer) -> int:
     with TemporaryDirectory(prefix="casethread-play-") as folder:
-        async with _local_world(Path(folder)) as (slack, claude, process, settings):
+        async with _set_up(Path(folder)) as scene:
             outcomes: list[Outcome] = []
             for number, story in enumerate(stories, start=1):
                 printer.heading(story, number, len(stories))
-                stage = Stage(
-                    slack=slack,
-                    claude=claude,
-                    process=process,
-                    settings=settings,
-                    tell=printer.happening,
-                )
-                outcome = await _play_one(story, stage, process)
-                printer.ending(outcome, stage, process)
+                stage = Stage(scene, tell=printer.happening)
+                outcome = await _play_one(story, stage)
+                printer.ending(outcome, stage, scene.process)
                 outcomes.append(outcome)
             printer.summary(outcomes)
-            stopped = await process.stop()
+            stopped = await scene.process.stop()
             if stopped != 0:
                 printer.bad_stop(stopped)
             return 0 if stopped == 0 and all(outcome.ok for outcome in outcomes) else 1
 
 
 @contextlib.asynccontextmanager
-async def _local_world(
-    folder: Path,
-) -> AsyncGenerator[tuple[LocalSlack, LocalClaude, BotProcess, Settings]]:
+async def _set_up(folder: Path) -> AsyncGenerator[Scene]:
     """Both services, and the bot's process, which is not started yet and is gone at the end."""
-    async with LocalSlack(manifest=MANIFEST) as slack, LocalClaude() as claude:
-        environment = {
-            "SLACK_BOT_TOKEN": slack.bot_token,
-            "SLACK_APP_TOKEN": slack.app_token,
-            "SLACK_API_URL": slack.api_url,
-            "ANTHROPIC_API_KEY": "sk-ant-local-stand-in",
-            "ANTHROPIC_BASE_URL": claude.base_url,
-            "CASETHREAD_STORE_URL": f"sqlite:///{folder / 'cases.db'}",
-            "CASETHREAD_CASE_CHANNELS": SUPPORT_CASES,
-            "CASETHREAD_APPROVALS_CHANNEL": APPROVALS,
-            "CASETHREAD_APPROVERS": LEADS,
-        }
+    async with LocalSlack(manifest=own_manifest()) as slack, LocalClaude() as claude:
+        environment = bots_environment(slack, claude, folder / "cases.db")
         process = BotProcess(environment, folder)
+        settings = load_settings(env=environment, env_file=None)
         try:
-            yield slack, claude, process, load_settings(env=environment, env_file=None)
+            yield Scene(slack=slack, claude=claude, process=process, settings=settings)
         finally:
             await process.kill()
 
 
-async def _play_one(story: Story, stage: Stage, process: BotProcess) -> Outcome:
+async def _play_one(story: Story, stage: Stage) -> Outcome:
     claude = stage.claude
     for match, script in story.scripts.items():
         claude.script(match, script)
     seen = _Seen(stage)
     began = time.monotonic()
-    failures: list[str] = []
     try:
-        if process.exit_code is not None or not process.started:
-            await stage.start_bot()
-        await story.act(stage)
-    except (UnmetError, LookupError, PermissionError, ConfigurationError, StoreError) as error:
-        failures.append(str(error))
+        failure = await stage.play(story)
     finally:
         claude.faults.clear()
     seconds = time.monotonic() - began
     runs = await stage.runs()
     outcome = Outcome(
         story=story,
-        failures=(*seen.refusals(stage), *failures),
+        failures=(*seen.refusals(stage), *([] if failure is None else [failure])),
         seconds=seconds,
         runs=runs,
         account=claude.account(story.match),
         refunds=await _refunds(story, stage, runs),
         kills=stage.kills,
     )
-    return outcome if failures else _judged(outcome, stage)
+    return _judged(outcome, stage) if failure is None else outcome
 
 
 def _judged(outcome: Outcome, stage: Stage) -> Outcome:

@@ -48,6 +48,11 @@ class BotProcess:
         return self._process.pid if self._process is not None else None
 
     @property
+    def is_down(self) -> bool:
+        """Never started, or ended."""
+        return not self.started or self.exit_code is not None
+
+    @property
     def exit_code(self) -> int | None:
         """None while it runs, negative for a signal."""
         return self._process.returncode if self._process is not None else None

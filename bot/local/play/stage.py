@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from agent.errors import ConfigurationError, StoreError
 from agent.run import Json, Run, Status
 from bot.app import read_records
 from bot.cards.case import REACTIONS
-from bot.local.claude import LocalClaude
-from bot.local.play.process import BotProcess
-from bot.local.slack import LocalSlack, Message, Upload
+from bot.local.play.scene import Scene
+from bot.local.play.story import Story
+from bot.local.slack import Message, Upload
 from bot.local.slack.render import button_texts
-from bot.settings import Settings
 from bot.thread import Thread
 
 Found = TypeVar("Found")
@@ -58,26 +58,34 @@ class Stage:
 
     def __init__(
         self,
+        scene: Scene,
         *,
-        slack: LocalSlack,
-        claude: LocalClaude,
-        process: BotProcess,
-        settings: Settings,
         tell: Callable[[str], None],
         turn: Callable[[Turn], Awaitable[bool]] = act_at_once,
         patience_seconds: float = WAIT_SECONDS,
     ) -> None:
-        self.slack = slack
-        self.claude = claude
-        self.settings = settings
-        self._process = process
+        self.slack = scene.slack
+        self.claude = scene.claude
+        self.settings = scene.settings
+        self._process = scene.process
         self._tell = tell
         self._turn = turn
         self._patience_seconds = patience_seconds
         self._root: Message | None = None
-        self._seen_requests = len(claude.requests)
+        self._seen_requests = len(scene.claude.requests)
         self._seen_questions = 0
         self.kills = 0
+
+    async def play(self, story: Story) -> str | None:
+        """Start the bot where it is down, and let the story's people act; in words what should
+        have happened and didn't."""
+        try:
+            if self._process.is_down:
+                await self.start_bot()
+            await story.act(self)
+        except (UnmetError, LookupError, PermissionError, ConfigurationError, StoreError) as error:
+            return str(error)
+        return None
 
     # People ------------------------------------------------------------------------------------
 

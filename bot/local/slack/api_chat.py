@@ -26,6 +26,8 @@ POST_CHARACTERS = 40_000
 UPDATE_CHARACTERS = 4_000
 METADATA_BYTES = 16_000
 _UNKNOWN = ("attachments", "markdown_text", "username", "icon_emoji", "icon_url", "as_user")
+# What Slack draws of its own files.
+_DRAWN = ("image/png", "image/jpeg", "image/gif")
 
 
 def post_message(call: Call) -> Json:
@@ -197,11 +199,25 @@ def _body(workspace: Workspace, args: Args, most_characters: int) -> _Body:
     if "blocks" in args:
         given = args.parsed("blocks", "invalid_blocks_format")
         blocks = check_message_blocks(given, mint=workspace.mint_id)
+        _check_pictures(workspace, blocks)
     if not text.strip() and not blocks:
         raise RefusedError("no_text")
     if len(text) > most_characters:
         raise RefusedError("msg_too_long")
     return _Body(text, blocks)
+
+
+def _check_pictures(workspace: Workspace, blocks: tuple[Json, ...]) -> None:
+    """A block may draw a file of Slack's own that is there and is of a kind that Slack draws
+    (docs.slack.dev, slack-file-object)."""
+    for index, block in enumerate(blocks):
+        if block["type"] != "image" or "slack_file" not in block:
+            continue
+        file_id: str | None = block["slack_file"].get("id")
+        file = workspace.files.get(file_id or "")
+        if file_id is not None and (file is None or file.mimetype not in _DRAWN):
+            detail = f"[ERROR] invalid slack file [json-pointer:/blocks/{index}/slack_file]"
+            raise RefusedError("invalid_blocks", detail)
 
 
 def _updated(workspace: Workspace, message: Message, args: Args) -> Message:

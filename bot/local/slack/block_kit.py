@@ -210,6 +210,8 @@ class UrlInput(TypedInput):
 
 
 class FileInput(Interactive):
+    """`filetypes` are extensions; without them any file may be chosen."""
+
     type: Literal["file_input"]
     filetypes: list[str] | None = None
     max_files: Annotated[int, Field(ge=1, le=10)] | None = None
@@ -342,6 +344,14 @@ class Input(Block):
     hint: Annotated[PlainText, AfterValidator(UpTo(2000))] | None = None
     optional: bool = False
     dispatch_action: bool = False
+
+    @model_validator(mode="after")
+    def _files_go_with_the_modal(self) -> Input:
+        if self.dispatch_action and isinstance(self.element, FileInput):
+            raise PydanticCustomError(
+                "dispatch_action", "dispatch_action can't be used with a file_input"
+            )
+        return self
 
 
 class Markdown(Block):

@@ -81,6 +81,11 @@ def check_view(value: Any, *, mint: Callable[[str], str]) -> Json:
                 "invalid_arguments",
                 _detail(f"unsupported type: {block['type']}", f"/view/blocks/{index}/type"),
             )
+        if kind == "home" and block["type"] == "input" and _takes_files(block):
+            raise RefusedError(
+                "invalid_arguments",
+                _detail("unsupported type: file_input", f"/view/blocks/{index}/element/type"),
+            )
     _fill_ids(blocks, mint, "invalid_arguments", prefix="/view")
     if kind == "modal" and "submit" not in view and any(b["type"] == "input" for b in blocks):
         raise RefusedError(
@@ -103,6 +108,11 @@ def check_options(value: Any) -> list[Json]:
     return options
 
 
+def takes_files(view: Json) -> bool:
+    """Whether a checked view has a field for files."""
+    return any(block["type"] == "input" and _takes_files(block) for block in view["blocks"])
+
+
 def elements(blocks: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
     """Every interactive element with its block, in the order a person sees them."""
     for block in blocks:
@@ -116,6 +126,10 @@ def elements(blocks: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
         for element in inner:
             if element["type"] != "image":
                 yield block, element
+
+
+def _takes_files(block: Json) -> bool:
+    return block["element"]["type"] == "file_input"
 
 
 def _validated(model: type[BaseModel], value: Any, error: str, *, prefix: str = "") -> Json:

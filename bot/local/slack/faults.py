@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,11 +26,12 @@ class Faults:
     """Faults wait until they are met; each says how many calls it spoils.
 
     A `method` is a Web API method's name; `files` is a file's download, `response_url` a use of
-    one.
+    one. `now` gives seconds: what lasts, lasts by this clock.
     """
 
-    def __init__(self, sockets: SocketMode) -> None:
+    def __init__(self, sockets: SocketMode, now: Callable[[], float]) -> None:
         self._sockets = sockets
+        self._now = now
         self._faults: list[_Fault] = []
         self._limited_until: dict[str | None, float] = {}
 
@@ -66,7 +66,7 @@ class Faults:
 
     def rate_limited(self, seconds: float, method: str | None = None) -> None:
         """For so many seconds every call (of the method) is answered with 429 and Retry-After."""
-        self._limited_until[method] = asyncio.get_running_loop().time() + seconds
+        self._limited_until[method] = self._now() + seconds
 
     def drop_answer(self, method: str, times: int = 1) -> None:
         """The call is carried out, then its connection is cut instead of an answer."""
@@ -103,6 +103,6 @@ class Faults:
 
     def retry_after_seconds(self, method: str) -> int | None:
         """How long a call of the method must wait, in whole seconds; None when it needn't."""
-        now = asyncio.get_running_loop().time()
+        now = self._now()
         until = max(self._limited_until.get(key, 0.0) for key in (method, None))
         return max(1, math.ceil(until - now)) if until > now else None

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 
 from bot.local.slack.workspace import Json, View
 
+MOST_FILES = 10
+FILE_BYTES = 10 * 1024 * 1024
+"""The largest file that a field in a modal takes (docs.slack.dev, file-input-element)."""
+
 _VALUE_NAMES = {"datepicker": "selected_date", "users_select": "selected_user"}
 
 
@@ -47,6 +51,8 @@ def labelled(view: View, label: str) -> Json:
 def entered_value(element: Json, words: str) -> Json:
     """The state value of an element that a person filled with these words."""
     kind: str = element["type"]
+    if kind == "file_input":
+        raise LookupError("a field for files is filled with uploads, not with words")
     if kind.endswith("_input"):
         return {"type": kind, "value": words or None}
     if kind in _VALUE_NAMES:
@@ -74,8 +80,27 @@ def unfit(view: View) -> dict[str, str]:
         if not entered:
             if not block["optional"]:
                 wrong[block["block_id"]] = "Please complete this required field."
+        elif element["type"] == "file_input":
+            if (words := unfit_files(element, state["files"])) is not None:
+                wrong[block["block_id"]] = words
         elif isinstance(entered, str) and len(entered) > element.get("max_length", 3000):
             wrong[block["block_id"]] = "This is too long."
         elif isinstance(entered, str) and len(entered) < element.get("min_length", 0):
             wrong[block["block_id"]] = "This is too short."
     return wrong
+
+
+def unfit_files(element: Json, files: Sequence[Json]) -> str | None:
+    """Slack's complaint about the files (`name`, `size`) chosen in a file_input; None when all
+    fit."""
+    most: int = element.get("max_files", MOST_FILES)
+    if len(files) > most:
+        return f"No more than {most} {'file' if most == 1 else 'files'} can be added."
+    allowed = [str(each).lower() for each in element.get("filetypes", ())]
+    for file in files:
+        extension = str(file["name"]).rpartition(".")[2].lower()
+        if allowed and extension not in allowed:
+            return f"{file['name']} can't be added: only {', '.join(allowed)}."
+        if file["size"] > FILE_BYTES:
+            return f"{file['name']} can't be added: it is larger than 10 MB."
+    return None

@@ -34,6 +34,16 @@ class Shortcut:
     name: str
     callback_id: str
     type: Literal["global", "message"]
+    description: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A slash command; `name` begins with the slash."""
+
+    name: str
+    description: str
+    usage_hint: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +55,7 @@ class Manifest:
     bot_scopes: frozenset[str]
     bot_events: frozenset[str]
     shortcuts: tuple[Shortcut, ...]
-    commands: frozenset[str]
+    commands: Mapping[str, Command]
     has_home: bool
     has_messages_tab: bool
 
@@ -91,10 +101,20 @@ def _checked_together(checked: _Manifest) -> Manifest:
         bot_scopes=scopes,
         bot_events=events,
         shortcuts=tuple(
-            Shortcut(name=item.name, callback_id=item.callback_id, type=item.type)
+            Shortcut(
+                name=item.name,
+                callback_id=item.callback_id,
+                type=item.type,
+                description=item.description,
+            )
             for item in features.shortcuts
         ),
-        commands=frozenset(item.command for item in features.slash_commands),
+        commands={
+            item.command: Command(
+                name=item.command, description=item.description, usage_hint=item.usage_hint
+            )
+            for item in features.slash_commands
+        },
         has_home=features.app_home.home_tab_enabled,
         has_messages_tab=features.app_home.messages_tab_enabled,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +14,16 @@ from bot.local.slack.manifest import Manifest, Shortcut
 from bot.local.slack.render import button_texts
 from bot.local.slack.socket_mode import Ack
 from bot.local.slack.surfaces import Surfaces
+from bot.local.slack.wire import files_value
 from bot.local.slack.wording import typed
-from bot.local.slack.workspace import App, Channel, File, Json, Message, User, View, Workspace
+from bot.local.slack.workspace import App, Channel, Json, Message, User, View, Workspace
 
 CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """A file to attach to a message."""
+    """A file to attach to a message, or to choose in a modal."""
 
     name: str
     content: bytes
@@ -103,7 +103,9 @@ class Person:
         place = channel if isinstance(channel, Channel) else self._workspace.channel(channel)
         self._be_in(place.id)
         words = typed(text, self._workspace)
-        stored = tuple(self._upload(file) for file in files)
+        stored = tuple(
+            self._workspace.upload(each.name, each.content, self.id).id for each in files
+        )
         is_broadcast = thread is not None and broadcast
         subtype = "thread_broadcast" if is_broadcast else "file_share" if stored else None
         message = self._workspace.post(
@@ -225,20 +227,23 @@ class Person:
 
     # Modals
 
-    async def fill(self, values: Mapping[str, str]) -> View:
+    async def fill(self, values: Mapping[str, str | Sequence[Upload]]) -> View:
         """Fills fields of the open modal by their labels; selects (but searching ones) by their
-        option's text."""
+        option's text, fields for files by uploads."""
         view = self._open_modal()
-        for label, words in values.items():
+        for label, given in values.items():
             block = labelled(view, label)
             element: Json = block["element"]
-            value = entered_value(element, words)
+            value = self._entered(element, given)
             view = self._surfaces.set_value(view, block["block_id"], element["action_id"], value)
         return view
 
-    async def fill_and_submit(self, values: Mapping[str, str] | None = None) -> SubmitResult:
+    async def fill_and_submit(
+        self, values: Mapping[str, str | Sequence[Upload]] | None = None
+    ) -> SubmitResult:
         """Fills fields by their labels and sends the modal in. Slack's own checks (a required
-        field that is empty, too long a text) show errors without asking the app."""
+        field that is empty, too long a text, a file that the field doesn't take) show errors
+        without asking the app."""
         view = await self.fill(values or {})
         if "submit" not in view.definition:
             raise LookupError(f"the modal {view.title!r} has no submit button")
@@ -286,18 +291,16 @@ class Person:
 
     # Inside
 
-    def _upload(self, upload: Upload) -> str:
-        kind = mimetypes.guess_type(upload.name)[0] or "application/octet-stream"
-        file = File(
-            id=self._workspace.mint_id("F"),
-            name=upload.name,
-            mimetype=kind,
-            content=upload.content,
-            user_id=self.id,
-            created=int(self._workspace.now()),
-        )
-        self._workspace.files[file.id] = file
-        return file.id
+    def _entered(self, element: Json, given: str | Sequence[Upload]) -> Json:
+        if isinstance(given, str):
+            return entered_value(element, given)
+        if element["type"] != "file_input":
+            raise LookupError(f"a {element['type']} takes no files")
+        files = [
+            self._workspace.upload(each.name, each.content, self.id, is_public=False)
+            for each in given
+        ]
+        return files_value(self._workspace, files)
 
     def _be_in(self, channel_id: str) -> None:
         channel = self._workspace.channels[channel_id]

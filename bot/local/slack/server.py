@@ -34,8 +34,8 @@ class LocalSlack:
 
     - `manifest`: the app's manifest, a file or its content; ManifestError when Slack would refuse
       it. `seed`: another workspace than Cartwise.
-    - `now`: the clock, in Unix seconds, for message times, trigger ids and response URLs. Waiting
-      for acknowledgements and rate limits always take real time.
+    - `now`: the clock, in Unix seconds, for message times, trigger ids, response URLs and faults
+      that last. Waiting for acknowledgements and Slack's own rate limits always take real time.
     - `rate_limits`: `real` answers 429 as Slack's tiers do.
     - `retry_delays_seconds`: the waits before each further attempt at an event that nobody
       acknowledged within `ack_timeout_seconds`.
@@ -69,7 +69,7 @@ class LocalSlack:
             retry_delays_seconds=retry_delays_seconds,
             queue_limit=queue_limit,
         )
-        self.faults = Faults(self.sockets)
+        self.faults = Faults(self.sockets, now)
         self._api = WebApi(self.workspace, self.surfaces, self.sockets, self.faults, rate_limits)
         feed = EventFeed(self.workspace, self.app, self.manifest, self.sockets.send_event)
         self.interactions = Interactions(

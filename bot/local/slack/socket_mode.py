@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import secrets
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from aiohttp import WSMsgType, web
 from bot.local.slack.workspace import Bell, Json, as_object
 
 MAX_SOCKETS = 10
+NEWEST_ACKS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,8 @@ class Ack:
 @dataclass(kw_only=True, eq=False)
 class Delivery:
     """One event on its way. `socket` is where an unanswered envelope is; `resting` between two
-    attempts; `envelopes` are all ids it was sent under, each of which acknowledges it."""
+    attempts; `envelopes` are all ids it was sent under, each of which acknowledges it; `since` is
+    when it happened, in monotonic seconds."""
 
     payload: Json
     attempt: int = 0
@@ -42,6 +45,7 @@ class Delivery:
     resting: bool = False
     timer: asyncio.TimerHandle | None = None
     envelopes: list[str] = field(default_factory=list[str])
+    since: float = field(default_factory=time.monotonic)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -75,6 +79,8 @@ class SocketMode:
         self._last: Json | None = None
         self.twice = 0
         self.undelivered: list[Json] = []
+        self.ack_seconds: deque[float] = deque(maxlen=NEWEST_ACKS)
+        """How long after it happened each of the newest acknowledged events was acknowledged."""
 
     @property
     def connected(self) -> int:
@@ -294,6 +300,7 @@ class SocketMode:
             if envelope_id in delivery.envelopes:
                 self._cancel_timer(delivery)
                 self._waiting.remove(delivery)
+                self.ack_seconds.append(time.monotonic() - delivery.since)
                 break
         self._bell.ring()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.local.slack.blocks import RefusedError, check_view
+from bot.local.slack.blocks import RefusedError, check_view, takes_files
 from bot.local.slack.wire import initial_values
 from bot.local.slack.workspace import App, Json, Message, User, View, Workspace
 
@@ -92,14 +92,14 @@ class Surfaces:
 
     def open_view(self, user_id: str, app: App, definition: Any) -> View:
         """A new modal; one that the person had open is gone."""
-        checked = self._checked(definition, "modal")
+        checked = self._checked(definition, "modal", app)
         self._check_external_id(checked)
         self.close_all(user_id)
         return self._add(user_id, app, checked, previous=None)
 
     def push_view(self, user_id: str, app: App, definition: Any) -> View:
         """A modal on top of the open one, three at most."""
-        checked = self._checked(definition, "modal")
+        checked = self._checked(definition, "modal", app)
         stack = self._workspace.stacks.get(user_id, [])
         if not stack:
             raise RefusedError("invalid_arguments", "[ERROR] there is no open view to push upon")
@@ -124,7 +124,8 @@ class Surfaces:
         return self.replace_view(view, definition)
 
     def replace_view(self, view: View, definition: Any) -> View:
-        checked = self._checked(definition, str(view.definition["type"]))
+        app = self._workspace.apps[view.app_id]
+        checked = self._checked(definition, str(view.definition["type"]), app)
         values = initial_values(checked)
         for block_id, actions in values.items():
             for action_id in actions:
@@ -141,7 +142,7 @@ class Surfaces:
         """The person's Home tab of the app."""
         if user_id not in self._workspace.users:
             raise RefusedError("user_not_found")
-        checked = self._checked(definition, "home")
+        checked = self._checked(definition, "home", app)
         old = self._workspace.views.get(self._workspace.homes.get(user_id, ""))
         if expected_hash and old and expected_hash != old.hash:
             raise RefusedError("hash_conflict")
@@ -182,12 +183,16 @@ class Surfaces:
 
     # Inside
 
-    def _checked(self, definition: Any, kind: str) -> Json:
+    def _checked(self, definition: Any, kind: str, app: App) -> Json:
         checked = check_view(definition, mint=self._workspace.mint_id)
         if checked["type"] != kind:
             raise RefusedError(
                 "invalid_arguments", f"[ERROR] must be a {kind} view [json-pointer:/view/type]"
             )
+        if takes_files(checked) and "files:read" not in app.scopes:
+            # docs.slack.dev, file-input-element, asks for the scope; that this is the code with
+            # which Slack refuses is assumed.
+            raise RefusedError("missing_scope", needed="files:read")
         return checked
 
     def _check_external_id(self, definition: Json) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 from bot.local.slack.blocks import elements
 from bot.local.slack.workspace import App, Channel, File, Json, Message, User, View, Workspace
@@ -63,12 +64,17 @@ def file_json(workspace: Workspace, file: File) -> Json:
         "size": len(file.content),
         "mode": "hosted",
         "is_external": False,
-        "is_public": True,
+        "is_public": file.is_public,
         "file_access": "visible",
         "url_private": f"{path}/{file.name}",
         "url_private_download": f"{path}/download/{file.name}",
         "permalink": f"{workspace.base_url}/files/{file.user_id}/{file.id}/{file.name}",
     }
+
+
+def files_value(workspace: Workspace, files: Iterable[File]) -> Json:
+    """The state value of a file_input in which these files were chosen."""
+    return {"type": "file_input", "files": [file_json(workspace, file) for file in files]}
 
 
 def user_json(user: User, *, with_email: bool) -> Json:
@@ -158,6 +164,8 @@ def is_shared(workspace: Workspace, channel: Channel) -> bool:
 
 def _initial_value(element: Json) -> Json | None:
     kind: str = element["type"]
+    if kind == "file_input":
+        return {"type": kind, "files": []}
     if kind.endswith("_input"):
         return {"type": kind, "value": element.get("initial_value")}
     if kind in ("static_select", "external_select", "radio_buttons"):

@@ -8,6 +8,7 @@ module only changes the state and tells its listeners what changed.
 from __future__ import annotations
 
 import asyncio
+import mimetypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
@@ -85,12 +86,15 @@ class App:
 
 @dataclass(frozen=True, kw_only=True)
 class File:
+    """`is_public` says that everybody here may see it; a file from a modal is the app's alone."""
+
     id: str
     name: str
     mimetype: str
     content: bytes
     user_id: str
     created: int
+    is_public: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,6 +349,20 @@ class Workspace:
         self.messages[message.channel, message.ts] = message
         self._tell(Posted(message=message))
         return message
+
+    def upload(self, name: str, content: bytes, user_id: str, *, is_public: bool = True) -> File:
+        """Keeps a file that a person gave; its kind is told by its name."""
+        file = File(
+            id=self.mint_id("F"),
+            name=name,
+            mimetype=mimetypes.guess_type(name)[0] or "application/octet-stream",
+            content=content,
+            user_id=user_id,
+            created=int(self.now()),
+            is_public=is_public,
+        )
+        self.files[file.id] = file
+        return file
 
     def post_private(self, message: Message) -> Message:
         self.private.append(message)

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from bot.local.slack import LocalSlack, Message, Person, Upload, View
 from bot.local.slack.blocks import elements
-from bot.local.slack.fields import action_of, offered, unfit
+from bot.local.slack.fields import action_of, offered, unfit, unfit_files
 from bot.local.slack.interactions import Place
 from bot.local.slack.manifest import Shortcut
-from bot.local.slack.workspace import Json
+from bot.local.slack.wire import file_json, files_value
+from bot.local.slack.workspace import File, Json, as_list, as_object
 from bot.local.workspace import requests
 from bot.local.workspace.reading import Reader
 from bot.local.workspace.refusals import NotHereError, NotYoursError
@@ -71,6 +72,8 @@ class Hands:
                 return await self._options(person, act)
             case requests.Choose():
                 return await self._choose(person, act)
+            case requests.Attach():
+                return self._attach(person, act)
             case requests.Submit():
                 return await self._submit(person, act)
             case requests.Close():
@@ -165,12 +168,30 @@ class Hands:
             return {"ok": True}
         return await self._act(person, place, action_of(block, element) | value)
 
+    def _attach(self, person: Person, act: requests.Attach) -> Json:
+        """Keeps files for a field, if it takes them; the page holds on to what was answered."""
+        view = self._open_modal(person, act.view_id)
+        _, element = self._present(view, act.block_id, act.action_id)
+        if element["type"] != "file_input":
+            raise ValueError(f"a {element['type']} takes no files")
+        sizes = [{"name": each.name, "size": len(each.content_base64)} for each in act.files]
+        if (words := unfit_files(element, sizes)) is not None:
+            return self._told(words)
+        files = [
+            self._workspace.upload(each.name, each.content_base64, person.id, is_public=False)
+            for each in act.files
+        ]
+        return {"ok": True, "files": [file_json(self._workspace, each) for each in files]}
+
     async def _submit(self, person: Person, act: requests.Submit) -> Json:
         view = self._open_modal(person, act.view_id)
         for block_id, actions in act.values.items():
             for action_id, given in actions.items():
                 _, element = self._present(view, block_id, action_id)
-                value = _state_value(element, given)
+                if element["type"] == "file_input":
+                    value = files_value(self._workspace, self._files(person, given))
+                else:
+                    value = _state_value(element, given)
                 view = self._slack.surfaces.set_value(view, block_id, action_id, value)
         wrong = unfit(view)
         if wrong:
@@ -242,6 +263,16 @@ class Hands:
         found = self._find(place, block_id, action_id)
         if found is None:
             raise NotHereError("That field is no longer there.")
+        return found
+
+    def _files(self, person: Person, given: str | Json) -> list[File]:
+        """The person's own files that a state value names."""
+        found: list[File] = []
+        for each in as_list((as_object(given) or {}).get("files")) or ():
+            file = self._workspace.files.get(str((as_object(each) or {}).get("id")))
+            if file is None or file.user_id != person.id:
+                raise NotHereError("That file is no longer there: choose it again.")
+            found.append(file)
         return found
 
     def _shortcut(self, kind: str, callback_id: str) -> Shortcut:

@@ -10,10 +10,11 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from agent.messages import with_stored
 from agent.ports import CaseStore, Clock, Record, RunLine
 from agent.run import FINAL, Json, Status
 from agent.trace import steps
-from bot.app import agents_refunds, read_mail, read_records
+from bot.app import agents_refunds, read_records
 from bot.local.claude import Exchange, LocalClaude
 from bot.local.workspace.refusals import NotHereError
 from bot.settings import Settings
@@ -79,7 +80,7 @@ class Inspector:
             lines = [line for line in await store.runs() if line.run.case_id == case_id]
             lines.reverse()
             traces = [await store.trace(line.run.run_id) for line in lines]
-        inbox, outbox = await read_mail(self._settings, case_id)
+            mail = await store.mail(case_id)
         payments = await self._payments(lines, traces)
         status = record.run.status if record.run is not None else None
         return {
@@ -93,10 +94,10 @@ class Inspector:
                 }
                 for line, trace in zip(lines, traces, strict=True)
             ],
-            "messages": list(record.messages),
+            "messages": list(_latest_messages(record)),
             "inbox": [
                 {"seq": kept.seq, "event": to_jsonable_python(kept.event), "applied": applied}
-                for kept, applied in inbox
+                for kept, applied in mail.events
             ],
             "outbox": [
                 {
@@ -105,7 +106,7 @@ class Inspector:
                     "post": to_jsonable_python(entry.post),
                     "sent": to_jsonable_python(posted),
                 }
-                for entry, posted in outbox
+                for entry, posted in mail.posts
             ],
             "live": {
                 "status": status,
@@ -228,7 +229,8 @@ class Inspector:
         step. Earlier runs of a case are kept without their messages at hand."""
         run = line.run
         record = await store.case(run.case_id)
-        whole = _latest_messages(record, run.run_id)
+        latest = record is not None and record.run is not None and record.run.run_id == run.run_id
+        whole = _latest_messages(record) if latest else ()
         turns = [index for index, each in enumerate(whole) if each["role"] == "assistant"]
         step = int(entry["step"])
         at = turns[step - 1] if step <= len(turns) else None
@@ -281,11 +283,11 @@ def _orders(entries: Iterable[Json]) -> Iterable[str]:
                 yield order_id.strip()
 
 
-def _latest_messages(record: Record | None, run_id: str) -> Sequence[Json]:
-    """The run's messages, if it is its case's latest."""
-    if record is None or record.run is None or record.run.run_id != run_id:
+def _latest_messages(record: Record | None) -> Sequence[Json]:
+    """Those of the case's latest run, with the photos that the model sees."""
+    if record is None or record.run is None:
         return ()
-    return record.messages
+    return with_stored(record.messages, record.run.photos)
 
 
 def _messages(exchange: Exchange) -> list[Any]:

@@ -9,23 +9,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from agent.errors import ConfigurationError, StoreError
 from agent.ports import Clock
 from agent.run import Status
 from bot.app import agents_refunds
-from bot.local.claude import LocalClaude, Request, ScriptedTurn
+from bot.local.claude import Request, ScriptedTurn
 from bot.local.claude import Turn as Answer
 from bot.local.claude.clerk import clerk_turn
-from bot.local.play.stage import Stage, Turn, UnmetError
+from bot.local.play.scene import Scene
+from bot.local.play.stage import Stage, Turn
 from bot.local.play.story import Story
-from bot.local.slack import LocalSlack
 from bot.local.slack.workspace import Json
 from bot.local.stories import STORIES
 from bot.local.workspace.background import begun
 from bot.local.workspace.keeping import Marks
 from bot.local.workspace.refusals import NeedsFreshError, NotHereError, NotNowError
-from bot.local.workspace.supervisor import WatchedBot
-from bot.settings import Settings
 
 State = Literal["acting", "waiting", "done", "failed", "stopped"]
 
@@ -36,25 +33,22 @@ _MARKUP = re.compile(r"\[/?[a-z]*\]")
 
 
 class Player:
-    """Plays one story at a time. `changed` is called at each change of what `as_json` shows."""
+    """Plays one story at a time. `changed` is called at each change of what `as_json` shows.
+
+    Without a `scene` none can be played: the real Claude is in use.
+    """
 
     def __init__(
         self,
+        scene: Scene | None,
         *,
-        slack: LocalSlack,
-        claude: LocalClaude | None,
-        bot: WatchedBot,
-        settings: Settings,
         shop: Path,
         marks: Marks,
         now: Clock,
         changed: Callable[[], None],
         stories: Sequence[Story] = STORIES,
     ) -> None:
-        self._slack = slack
-        self._claude = claude
-        self._bot = bot
-        self._settings = settings
+        self._scene = scene
         self._shop = shop
         self._marks = marks
         self._now = now
@@ -67,13 +61,13 @@ class Player:
 
     async def start(self, name: str) -> None:
         """Raises `NotHereError`, `NotNowError`, `NeedsFreshError`."""
-        story = self._story(name)
-        if self._claude is None:
+        story, scene = self._story(name), self._scene
+        if scene is None:
             raise NotNowError(_ONLY_SCRIPTED)
         if self._playing is not None and self._playing.is_on:
             raise NotNowError(f"The story “{self._playing.story.name}” is being played.")
         for order_id in story.expected.orders if self._shop.exists() else ():
-            if await agents_refunds(self._settings, order_id):
+            if await agents_refunds(scene.settings, order_id):
                 raise NeedsFreshError(
                     f"Order {order_id} of this story was dealt with before in this workspace. Begin"
                     " anew to play it again."
@@ -81,18 +75,8 @@ class Player:
         if name not in self._marks.stories:
             self._marks.stories.append(name)
             self._script(story)
-        playing = _Playing(story, self._slack, self._changed)
-        playing.stage = Stage(
-            slack=self._slack,
-            claude=self._claude,
-            process=self._bot,
-            settings=self._settings,
-            tell=playing.tell,
-            turn=playing.turn,
-            patience_seconds=PATIENCE_SECONDS,
-        )
-        self._playing = playing
-        playing.begin(self._claude, self._bot)
+        self._playing = _Playing(story, scene, self._changed)
+        self._playing.begin()
 
     async def next(self, name: str) -> None:
         """Let the person act whose turn it is."""
@@ -107,7 +91,7 @@ class Player:
             await self._playing.stop()
 
     def as_json(self) -> Json:
-        why_not = _ONLY_SCRIPTED if self._claude is None else None
+        why_not = _ONLY_SCRIPTED if self._scene is None else None
         return {
             "stories": [
                 {
@@ -133,9 +117,9 @@ class Player:
         return self._playing
 
     def _script(self, story: Story) -> None:
-        if self._claude is not None:
+        if self._scene is not None:
             for match, turns in story.scripts.items():
-                self._claude.script(match, [self._or_clerk(turn) for turn in turns])
+                self._scene.claude.script(match, [self._or_clerk(turn) for turn in turns])
 
     def _or_clerk(self, turn: ScriptedTurn) -> ScriptedTurn:
         """The story's turn; the clerk's where people let the conversation go another way."""
@@ -160,10 +144,12 @@ _ONLY_SCRIPTED = (
 class _Playing:
     """A story under way, or how it ended."""
 
-    def __init__(self, story: Story, slack: LocalSlack, changed: Callable[[], None]) -> None:
+    def __init__(self, story: Story, scene: Scene, changed: Callable[[], None]) -> None:
         self.story = story
-        self.stage: Stage | None = None
-        self._slack = slack
+        self._slack = scene.slack
+        self._stage = Stage(
+            scene, tell=self.tell, turn=self.turn, patience_seconds=PATIENCE_SECONDS
+        )
         self._changed = changed
         self._state: State = "acting"
         self._turn: Turn | None = None
@@ -176,8 +162,8 @@ class _Playing:
     def is_on(self) -> bool:
         return self._state in ("acting", "waiting")
 
-    def begin(self, claude: LocalClaude, bot: WatchedBot) -> None:
-        self._task = begun(self._play(claude, bot))
+    def begin(self) -> None:
+        self._task = begun(self._play())
         self._changed()
 
     def go_on(self) -> None:
@@ -218,28 +204,21 @@ class _Playing:
             self._turn, self._state = None, "acting"
             self._changed()
 
-    async def _play(self, claude: LocalClaude, bot: WatchedBot) -> None:
-        if self.stage is None:
-            raise LookupError("the story has no stage")
+    async def _play(self) -> None:
         try:
-            if bot.state == "down":
-                await self.stage.start_bot()
-            await self.story.act(self.stage)
-            self._failures = await self._not_as_expected(self.stage)
+            failure = await self._stage.play(self.story)
+            self._failures = await self._not_as_expected() if failure is None else [failure]
             self._state = "failed" if self._failures else "done"
-        except (UnmetError, LookupError, PermissionError, ConfigurationError, StoreError) as error:
-            self._state = "failed"
-            self._failures = [str(error)]
         finally:
             # A story may hold the stand-in's answers back.
-            claude.faults.release()
+            self._stage.claude.faults.release()
             if self.is_on:
                 self._state = "failed"
             self._changed()
 
-    async def _not_as_expected(self, stage: Stage) -> list[str]:
+    async def _not_as_expected(self) -> list[str]:
         wanted = [str(each) for each in self.story.expected.statuses]
-        seen = [str(run.status) for run, _ in await stage.runs()]
+        seen = [str(run.status) for run, _ in await self._stage.runs()]
         return [] if wanted == seen else [f"expected runs that ended as {wanted}, saw {seen}"]
 
     def as_json(self) -> Json:
@@ -251,7 +230,7 @@ class _Playing:
             "thread": self._thread_json(),
             "happened": list(self._happened),
             "failures": list(self._failures),
-            "kills": self.stage.kills if self.stage is not None else 0,
+            "kills": self._stage.kills,
             "ends_as": [Status(each).value for each in self.story.expected.statuses],
         }
 
@@ -269,5 +248,5 @@ class _Playing:
         }
 
     def _thread_json(self) -> Json | None:
-        root = self.stage.opened if self.stage is not None else None
+        root = self._stage.opened
         return None if root is None else {"channel": root.channel, "ts": root.ts}

@@ -59,7 +59,14 @@ class Reader:
                 "has_messages_tab": manifest.has_messages_tab,
                 "message_shortcuts": self._shortcuts("message"),
                 "global_shortcuts": self._shortcuts("global"),
-                "commands": [{"command": each} for each in sorted(manifest.commands)],
+                "commands": [
+                    {
+                        "command": each.name,
+                        "description": each.description,
+                        "usage_hint": each.usage_hint,
+                    }
+                    for _, each in sorted(manifest.commands.items())
+                ],
             },
         }
 
@@ -170,7 +177,11 @@ class Reader:
 
     def _shortcuts(self, kind: str) -> list[Json]:
         return [
-            {"name": each.name, "callback_id": each.callback_id}
+            {
+                "name": each.name,
+                "callback_id": each.callback_id,
+                "description": each.description,
+            }
             for each in self._slack.manifest.shortcuts
             if each.type == kind
         ]

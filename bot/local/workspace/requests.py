@@ -93,8 +93,19 @@ class Choose(_Act):
     value: str | None = None
 
 
+class Attach(_Act):
+    """Files for a field of an open modal, which go in with it."""
+
+    kind: Literal["attach"]
+    view_id: str
+    block_id: str
+    action_id: str
+    files: Annotated[tuple[Given, ...], Field(min_length=1)]
+
+
 class Submit(_Act):
-    """`values`: block id → action id → what was typed, or a whole state value."""
+    """`values`: block id → action id → what was typed, or a whole state value. Files in one are
+    known by their `id`."""
 
     kind: Literal["submit"]
     view_id: str
@@ -146,6 +157,7 @@ Act = Annotated[
     | Click
     | Options
     | Choose
+    | Attach
     | Submit
     | Close
     | MessageShortcut

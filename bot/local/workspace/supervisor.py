@@ -42,7 +42,7 @@ class WatchedBot(BotProcess):
     def state(self) -> State:
         if self._stopping:
             return "stopping"
-        if not self.started or self.exit_code is not None:
+        if self.is_down:
             return "down"
         return "up" if self._connected() else "starting"
 
@@ -63,7 +63,7 @@ class WatchedBot(BotProcess):
 
     async def kill(self) -> None:
         async with self._turn:
-            if self.started and self.exit_code is None:
+            if not self.is_down:
                 self.kills += 1
                 self._expected = True
                 await super().kill()
@@ -80,7 +80,7 @@ class WatchedBot(BotProcess):
             await self._start()
 
     async def _start(self) -> None:
-        if self.started and self.exit_code is None:
+        if not self.is_down:
             return
         self._expected = False
         await super().start()
@@ -90,7 +90,7 @@ class WatchedBot(BotProcess):
         self._tell("The bot was started.")
 
     async def _stop(self) -> int:
-        if not self.started or self.exit_code is not None:
+        if self.is_down:
             return self.exit_code or 0
         self._expected = self._stopping = True
         self._tell("The bot is asked to stop (SIGTERM) and drains.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from bot.local.claude import LocalClaude
 from bot.local.slack import LocalSlack
@@ -17,7 +17,6 @@ from bot.local.workspace.supervisor import WatchedBot
 
 SLACK_SECONDS = 10.0
 CLAUDE_SECONDS = 30.0
-HOUR_SECONDS = 3_600.0
 KEPT_HAPPENINGS = 50
 LOG_LINES = 40
 
@@ -33,8 +32,45 @@ class Kind:
     why_not: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Jump:
+    """A step of the workspace's clock."""
+
+    name: str
+    span: str
+    seconds: float
+    hint: str
+    told: str
+
+
+_JUMPS = (
+    _Jump(
+        name="clock-1m",
+        span="1 minute",
+        seconds=60,
+        hint="Whatever is tried again after a while is due then; faults that last are over.",
+        told="A minute has passed.",
+    ),
+    _Jump(
+        name="clock-4h",
+        span="4 hours",
+        seconds=4 * 3_600,
+        hint="Long enough for a reminder of a question or a card that nobody answered.",
+        told="Four hours have passed.",
+    ),
+    _Jump(
+        name="clock-3d",
+        span="3 days",
+        seconds=72 * 3_600,
+        hint="Long enough for a question or a card to expire.",
+        told="Three days have passed.",
+    ),
+)
+
+
 class Troubles:
-    """What was made to go wrong, and what still lasts. `changed` is called at each change."""
+    """What was made to go wrong, and what still lasts, by the workspace's clock: a jump of it may
+    end that. `changed` is called at each change."""
 
     def __init__(
         self,
@@ -121,23 +157,14 @@ class Troubles:
                 hint="The money moves, and the answer that says so gets lost.",
                 run=self._lose_answer,
             ),
-            Kind(
-                name="clock-1m",
-                label="Jump 1 minute ahead",
-                hint="Whatever is tried again after a while is due then.",
-                run=self._one_minute,
-            ),
-            Kind(
-                name="clock-4h",
-                label="Jump 4 hours ahead",
-                hint="Long enough for a reminder of a question or a card that nobody answered.",
-                run=self._four_hours,
-            ),
-            Kind(
-                name="clock-3d",
-                label="Jump 3 days ahead",
-                hint="Long enough for a question or a card to expire.",
-                run=self._three_days,
+            *(
+                Kind(
+                    name=jump.name,
+                    label=f"Jump {jump.span} ahead",
+                    hint=jump.hint,
+                    run=partial(self._jump, jump),
+                )
+                for jump in _JUMPS
             ),
             Kind(
                 name="calm",
@@ -152,10 +179,12 @@ class Troubles:
     def faults(self) -> list[Json]:
         """What lasts at the moment."""
         found: list[Json] = []
-        if (left := self._slack_until - time.monotonic()) > 0:
-            found.append(_fault("slack-limited", "Slack answers 429", seconds_left=left))
-        if (left := self._claude_until - self._clock()) > 0:
-            found.append(_fault("claude-overloaded", "Claude is overloaded", seconds_left=left))
+        for kind, label, until in (
+            ("slack-limited", "Slack answers 429", self._slack_until),
+            ("claude-overloaded", "Claude is overloaded", self._claude_until),
+        ):
+            if (left := until - self._clock()) > 0:
+                found.append(_fault(kind, label, seconds_left=left))
         if self._folder.lost_answer.exists():
             words = "The next payment times out after paying"
             found.append(_fault("payment-unknown", words, uses_left=1))
@@ -211,7 +240,7 @@ class Troubles:
 
     async def _limit_slack(self) -> None:
         self._slack.faults.rate_limited(SLACK_SECONDS)
-        self._slack_until = time.monotonic() + SLACK_SECONDS
+        self._slack_until = self._clock() + SLACK_SECONDS
         self.tell("Slack answers 429 for 10 seconds.")
 
     async def _overload_claude(self) -> None:
@@ -224,17 +253,9 @@ class Troubles:
         self._folder.lost_answer.touch()
         self.tell("The next payment will be made, and its answer will get lost.")
 
-    async def _one_minute(self) -> None:
-        self._clock.jump(60)
-        self.tell("A minute has passed.")
-
-    async def _four_hours(self) -> None:
-        self._clock.jump(4 * HOUR_SECONDS)
-        self.tell("Four hours have passed.")
-
-    async def _three_days(self) -> None:
-        self._clock.jump(72 * HOUR_SECONDS)
-        self.tell("Three days have passed.")
+    async def _jump(self, jump: _Jump) -> None:
+        self._clock.jump(jump.seconds)
+        self.tell(jump.told)
 
     async def _calm(self) -> None:
         self._slack.faults.clear()

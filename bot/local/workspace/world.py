@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import bot
 from bot.local.claude import LocalClaude
+from bot.local.play.scene import Scene, bots_environment, own_manifest
 from bot.local.slack import LocalSlack
-from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
+from bot.local.slack.seed import SUPPORT_CASES
 from bot.local.workspace.acting import Hands
 from bot.local.workspace.background import begun
 from bot.local.workspace.changes import Changes
@@ -37,8 +37,6 @@ from bot.local.workspace.supervisor import WatchedBot
 from bot.local.workspace.troubles import Troubles
 from bot.settings import Settings, load_settings
 
-MANIFEST = Path(bot.__file__).parent.parent / "manifest.yml"
-
 
 @dataclass(frozen=True, kw_only=True)
 class World:
@@ -60,8 +58,8 @@ class World:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether nobody has posted anything here yet."""
-        return not self.slack.workspace.messages
+        """Whether no case was opened here yet."""
+        return not self.slack.workspace.in_channel(SUPPORT_CASES)
 
 
 @asynccontextmanager
@@ -74,7 +72,7 @@ async def open_world(settings: Settings, folder: StateFolder) -> AsyncGenerator[
     kept = load_slack(folder)
     clock = FileClock(folder.clock)
     marks = Marks()
-    slack = LocalSlack(manifest=MANIFEST, now=clock)
+    slack = LocalSlack(manifest=own_manifest(), now=clock)
     if kept is not None:
         restore_slack(kept, slack, marks, folder)
     for user in slack.workspace.users.values():
@@ -127,7 +125,8 @@ def _assembled(
         faults=troubles.faults,
         now=clock,
     )
-    environment = _environment(settings, folder, slack, claude)
+    # The operator's settings, but for where the bot runs.
+    environment = passed_on(settings) | bots_environment(slack, claude, folder.store)
     bots_settings = load_settings(env=environment, env_file=None)
     process = WatchedBot(
         environment,
@@ -149,10 +148,9 @@ def _assembled(
         changes=changes,
         troubles=troubles,
         player=Player(
-            slack=slack,
-            claude=claude,
-            bot=process,
-            settings=bots_settings,
+            None
+            if claude is None
+            else Scene(slack=slack, claude=claude, process=process, settings=bots_settings),
             shop=folder.shop,
             marks=marks,
             now=clock,
@@ -160,25 +158,6 @@ def _assembled(
         ),
         inspector=Inspector(bots_settings, claude, store=folder.store, shop=folder.shop, now=clock),
     )
-
-
-def _environment(
-    settings: Settings, folder: StateFolder, slack: LocalSlack, claude: LocalClaude | None
-) -> dict[str, str]:
-    """The bot's settings: the operator's, but for where it runs."""
-    environment = passed_on(settings) | {
-        "SLACK_BOT_TOKEN": slack.bot_token,
-        "SLACK_APP_TOKEN": slack.app_token,
-        "SLACK_API_URL": slack.api_url,
-        "CASETHREAD_STORE_URL": f"sqlite:///{folder.store}",
-        "CASETHREAD_CASE_CHANNELS": SUPPORT_CASES,
-        "CASETHREAD_APPROVALS_CHANNEL": APPROVALS,
-        "CASETHREAD_APPROVERS": LEADS,
-    }
-    if claude is not None:
-        environment["ANTHROPIC_API_KEY"] = "sk-ant-local-stand-in"
-        environment["ANTHROPIC_BASE_URL"] = claude.base_url
-    return environment
 
 
 async def _start_slack(slack: LocalSlack, kept: KeptSlack | None) -> None:

@@ -6,7 +6,7 @@ payments never fail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agent.approval import Answer, Card, LeadDecision, Request, Verdict
@@ -72,13 +72,14 @@ class Desk:
         call_id: str = "call_1",
         customer_id: str = "cust_asha",
         reason: Reason = "damaged",
+        stopped: bool = False,
     ) -> ToolReturn:
         """The same call again is what the loop does after a decision or a restart."""
         context = self.context(
             call_id, customer_id, order_id=order_id, amount_rupees=amount_rupees, reason=reason
         )
         return await self.tools.propose_refund(
-            context,
+            replace(context, stopped=stopped),
             order_id=order_id,
             amount_rupees=parse_rupees(amount_rupees),
             reason=reason,
@@ -117,6 +118,7 @@ class Desk:
         assert pause.card is not None
         return Request(
             key=pause.card.key,
+            token=1,
             run_id="run_1",
             call_id=call_id,
             customer_id=customer_id,

@@ -107,7 +107,7 @@ async def test_after_a_handoff_the_later_outcome_is_found_for_staff(
 ) -> None:
     row = await desk.unknown()
     desk.provider.finds = payment
-    found = await desk.approvals.look_up(row.key, None)
+    found = await desk.approvals.look_up(row.key, None, token=1)
     assert found == Found(text=f"{KNOWN} {detail}", card=None)
     assert desk.provider.asked == [("look up", row)]
     assert (await desk.row()).status == payment.status
@@ -117,7 +117,7 @@ async def test_the_later_outcome_brings_its_card_up_to_date(desk: Desk) -> None:
     request = await desk.asked()
     await desk.decide(request)
     desk.provider.finds = PAID
-    found = await desk.approvals.look_up(request.key, request.card)
+    found = await desk.approvals.look_up(request.key, request.card, token=1)
     card = await desk.approvals.current(request)
     assert card.outcome is not None
     assert found == Found(text=f"{KNOWN} ₹2,499.00 was paid, reference R1.", card=card)
@@ -129,7 +129,7 @@ async def test_while_nobody_knows_there_is_nothing_to_tell_and_nothing_is_paid(
 ) -> None:
     row = await desk.unknown()
     desk.provider.finds = finds
-    assert await desk.approvals.look_up(row.key, None) is None
+    assert await desk.approvals.look_up(row.key, None, token=1) is None
     assert asked(desk) == ["look up"]
     assert await desk.row() == row
 
@@ -137,7 +137,7 @@ async def test_while_nobody_knows_there_is_nothing_to_tell_and_nothing_is_paid(
 async def test_an_outcome_that_is_known_already_is_told_without_asking(desk: Desk) -> None:
     await desk.propose("500")
     desk.provider.asked.clear()
-    found = await desk.approvals.look_up("run_1:call_1", None)
+    found = await desk.approvals.look_up("run_1:call_1", None, token=1)
     assert found == Found(text=f"{KNOWN} ₹500.00 was paid, reference R1.", card=None)
     assert desk.provider.asked == []
 
@@ -147,7 +147,7 @@ async def test_a_request_that_no_lead_saw_is_withdrawn_and_nothing_is_asked_of_t
 ) -> None:
     request = await desk.asked()
     desk.provider.finds = PAID
-    found = await desk.approvals.look_up(request.key, request.card)
+    found = await desk.approvals.look_up(request.key, request.card, token=1)
     card = await desk.approvals.current(request)
     assert found == Found(text=f"{KNOWN} Nothing was paid.", card=card)
     assert card.outcome is not None
@@ -157,7 +157,7 @@ async def test_a_request_that_no_lead_saw_is_withdrawn_and_nothing_is_asked_of_t
 
 async def test_a_call_that_failed_before_its_row_was_written_paid_nothing(desk: Desk) -> None:
     request = await desk.asked()
-    found = await desk.approvals.look_up("run_9:call_9", request.card)
+    found = await desk.approvals.look_up("run_9:call_9", request.card, token=1)
     assert found == Found(text=f"{KNOWN} Nothing was paid.", card=None)
     assert desk.provider.asked == []
 
@@ -165,5 +165,5 @@ async def test_a_call_that_failed_before_its_row_was_written_paid_nothing(desk: 
 async def test_of_a_declined_request_nothing_was_paid(desk: Desk) -> None:
     request = await desk.asked()
     declined = await desk.decide(request, "decline")
-    found = await desk.approvals.look_up(request.key, request.card)
+    found = await desk.approvals.look_up(request.key, request.card, token=1)
     assert found == Found(text=f"{KNOWN} Nothing was paid.", card=declined.card)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Literal
 
 import pytest
 from sqlalchemy import update
 
-from agent.approval import CardOutcome, Verdict
+from agent.approval import CardOutcome, Request, Verdict
+from agent.errors import LeaseLost
 from agent.refunds.ports import RefundStatus
 from agent.tools import Pause
 from storage.shop.database import orders
@@ -188,6 +190,29 @@ async def test_closing_a_decided_card_leaves_its_outcome(desk: Desk) -> None:
     request = await desk.asked()
     decided = await desk.decide(request, "decline")
     assert await desk.approvals.close(request, "expired", at=NOW) == decided.card
+
+
+Act = Callable[[Desk, Request], Awaitable[object]]
+ACTS: dict[str, Act] = {
+    "looks": lambda desk, request: desk.approvals.current(request),
+    "decides": lambda desk, request: desk.decide(request, "decline"),
+    "shows it anew": lambda desk, request: desk.approvals.show_anew(request),
+    "closes it": lambda desk, request: desk.approvals.close(request, "expired", at=NOW),
+    "looks up": lambda desk, request: desk.approvals.look_up(
+        request.key, request.card, token=request.token
+    ),
+}
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+async def test_an_open_card_is_kept_from_older_owners_of_the_case(desk: Desk, act: Act) -> None:
+    request = await desk.asked()
+    row = await desk.row()
+    await desk.approvals.current(replace(request, token=8))
+    with pytest.raises(LeaseLost):
+        await act(desk, replace(request, token=7))
+    assert await desk.row() == row
+    await act(desk, replace(request, token=8))
 
 
 async def test_a_request_whose_row_is_not_in_this_shop_is_our_fault(desk: Desk) -> None:

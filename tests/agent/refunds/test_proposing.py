@@ -14,7 +14,7 @@ from agent.refunds.tools import refusal_words
 from agent.tools import HandOff, Pause, Result
 from storage.shop.database import refunds
 from tests.agent.bench import NOW
-from tests.agent.refunds.desk import EXPLANATION, FAILED, Desk
+from tests.agent.refunds.desk import EXPLANATION, FAILED, PAID, Desk
 
 
 async def test_up_to_the_limit_it_is_paid_at_once_and_told_as_issued(desk: Desk) -> None:
@@ -220,3 +220,22 @@ async def change_row(desk: Desk, **values: object) -> None:
             update(refunds).where(refunds.c.idempotency_key == "run_1:call_1").values(**values)
         )
     )
+
+
+@pytest.mark.parametrize("amount_rupees", ["500", "2499"], ids=["automatic", "for a lead"])
+async def test_what_was_stopped_before_it_began_never_begins(
+    desk: Desk, amount_rupees: str
+) -> None:
+    for stopped in (True, False):
+        with pytest.raises(ToolError, match="was withdrawn"):
+            await desk.propose(amount_rupees, stopped=stopped)
+    assert (await desk.row()).status is RefundStatus.WITHDRAWN
+    assert desk.provider.asked == []
+
+
+async def test_what_had_begun_before_it_was_stopped_is_carried_through(desk: Desk) -> None:
+    row = await desk.unknown()
+    desk.provider.finds = PAID
+    assert isinstance(await desk.propose("500", stopped=True), Result)
+    assert (await desk.row()).key == row.key
+    assert (await desk.row()).status is RefundStatus.PAID

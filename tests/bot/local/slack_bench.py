@@ -12,7 +12,8 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.local.slack import LocalSlack
+from bot.local.slack import LocalSlack, Message
+from bot.local.slack.seed import APPROVALS
 
 Json = dict[str, Any]
 
@@ -137,6 +138,39 @@ def recording(app: AsyncApp, *types: str) -> list[Json]:
     for name in types:
         app.event(name)(keep)  # pyright: ignore[reportUnknownMemberType]
     return seen
+
+
+class Heard:
+    """Bolt listeners that keep the payload, answer as told, and keep nothing waiting."""
+
+    def __init__(self, app: AsyncApp) -> None:
+        self.app: Any = app
+        self.bodies: list[Json] = []
+
+    def on(self, kind: str, name: str, **answer: Any) -> None:
+        async def keep(body: Json, ack: Any) -> None:
+            self.bodies.append(body)
+            await ack(**answer)
+
+        getattr(self.app, kind)(name)(keep)
+
+
+async def card(slack: LocalSlack, *blocks: Json, **args: Any) -> Message:
+    """A message of the app in #approvals."""
+    args = {"channel": APPROVALS, "text": "A card", "blocks": list(blocks)} | args
+    answer = await Client(slack)("chat.postMessage", **args)
+    message = slack.workspace.message(answer["channel"], answer["ts"])
+    assert message
+    return message
+
+
+async def open_modal(slack: LocalSlack, heard: Heard, view: Json, person: str = "Priya") -> None:
+    """The person presses a button, and the app opens the modal."""
+    heard.on("action", "press")
+    message = await card(slack, actions(button("Open")))
+    assert (await slack.person(person).click(message, "Open")).acked
+    trigger_id = heard.bodies.pop()["trigger_id"]
+    await Client(slack)("views.open", trigger_id=trigger_id, view=view)
 
 
 def mrkdwn(text: str) -> Json:

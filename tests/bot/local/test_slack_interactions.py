@@ -7,20 +7,22 @@ from typing import Any
 
 import aiohttp
 import pytest
-from slack_bolt.async_app import AsyncApp
 
-from bot.local.slack import LocalSlack, Message
+from bot.local.slack import LocalSlack
 from bot.local.slack.seed import APPROVALS, PRIYA, RAVI, SUPPORT_CASES
 from tests.bot.local.slack_bench import (
     Client,
+    Heard,
     Json,
     actions,
     bolt_app,
     button,
+    card,
     connected,
     manifest,
     modal,
     note_input,
+    open_modal,
     plain,
     section,
 )
@@ -47,21 +49,6 @@ class Clock:
         return self.time
 
 
-class Heard:
-    """Bolt listeners that keep the payload, answer as told, and keep nothing waiting."""
-
-    def __init__(self, app: AsyncApp) -> None:
-        self.app: Any = app
-        self.bodies: list[Json] = []
-
-    def on(self, kind: str, name: str, **answer: Any) -> None:
-        async def keep(body: Json, ack: Any) -> None:
-            self.bodies.append(body)
-            await ack(**answer)
-
-        getattr(self.app, kind)(name)(keep)
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -78,24 +65,6 @@ async def heard(slack: LocalSlack) -> AsyncIterator[Heard]:
     app = bolt_app(slack)
     async with connected(app, slack):
         yield Heard(app)
-
-
-async def card(slack: LocalSlack, *blocks: Json, **args: Any) -> Message:
-    """A message of the app in #approvals."""
-    args = {"channel": APPROVALS, "text": "A card", "blocks": list(blocks)} | args
-    answer = await Client(slack)("chat.postMessage", **args)
-    message = slack.workspace.message(answer["channel"], answer["ts"])
-    assert message
-    return message
-
-
-async def open_modal(slack: LocalSlack, heard: Heard, view: Json, person: str = "Priya") -> None:
-    """The person presses a button, and the app opens the modal."""
-    heard.on("action", "press")
-    message = await card(slack, actions(button("Open")))
-    assert (await slack.person(person).click(message, "Open")).acked
-    trigger_id = heard.bodies.pop()["trigger_id"]
-    await Client(slack)("views.open", trigger_id=trigger_id, view=view)
 
 
 async def test_a_click_brings_all_that_the_app_needs(slack: LocalSlack, heard: Heard) -> None:

@@ -239,6 +239,13 @@ async def test_slack_and_claude_turn_calls_away_until_all_is_calm(tmp_path: Path
         assert (await shown.trouble("calm"))["faults"] == []
         assert await slack() == (200, None)
         assert await claude(address) == 200
+
+        # Both go by the workspace's clock, which passes them at a click.
+        await shown.trouble("slack-limited")
+        await shown.trouble("claude-overloaded")
+        assert (await shown.trouble("clock-1m"))["faults"] == []
+        assert await slack() == (200, None)
+        assert await claude(address) == 200
         code, answer = await shown.refused("POST", "/api/trouble/flood")
         assert (code, answer["code"]) == (404, "not_found")
 

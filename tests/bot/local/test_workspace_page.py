@@ -117,7 +117,9 @@ async def test_one_can_be_any_person_and_is_told_in_which_role(page: Page) -> No
     assert me["first_visit"]
 
 
-async def test_a_visit_is_not_the_first_once_something_was_posted(page: Page) -> None:
+async def test_a_visit_is_not_the_first_once_a_case_was_begun(page: Page) -> None:
+    await page.did(RAVI, "post", channel=RANDOM, text="hello")
+    assert (await page.get("/api/me"))["first_visit"]
     await page.did(RAVI, "post", channel=SUPPORT_CASES, text="hello")
     assert not (await page.get("/api/me"))["first_visit"]
 
@@ -299,9 +301,10 @@ async def test_an_act_of_no_known_form_is_told_where_it_is_wrong(page: Page) -> 
 
 async def test_without_a_bot_an_interaction_says_that_no_app_is_connected(page: Page) -> None:
     world = await page.get(f"/api/workspace?as={RAVI}")
-    for command in world["app"]["commands"]:
-        told = await page.act(RAVI, "slash", channel=SUPPORT_CASES, text="", **command)
-        assert told == {"ok": False, "error": "no app is connected"}
+    [command] = world["app"]["commands"]
+    assert command["usage_hint"] == "[status | RUN_ID | help]"
+    told = await page.act(RAVI, "slash", channel=SUPPORT_CASES, command=command["command"])
+    assert told == {"ok": False, "error": "no app is connected"}
     for shortcut in world["app"]["global_shortcuts"]:
         told = await page.act(RAVI, "global_shortcut", callback_id=shortcut["callback_id"])
         assert told == {"ok": False, "error": "no app is connected"}
@@ -353,3 +356,44 @@ async def test_a_view_is_seen_by_its_person_alone(page: Page, world: World) -> N
     assert not (await page.act(RAVI, "submit", view_id=view.id))["ok"]
     await page.did(PRIYA, "close", view_id=view.id)
     assert (await page.get(f"/api/modal?as={PRIYA}"))["view"] is None
+
+
+async def test_files_are_chosen_in_a_modal_kept_for_their_owner_and_sent_in_with_it(
+    page: Page, world: World
+) -> None:
+    photos = {
+        "type": "input",
+        "block_id": "photos",
+        "label": {"type": "plain_text", "text": "Photos"},
+        "element": {"type": "file_input", "action_id": "files", "filetypes": ["png"]},
+    }
+    modal = {
+        "type": "modal",
+        "title": {"type": "plain_text", "text": "Photos"},
+        "submit": {"type": "plain_text", "text": "Send"},
+        "blocks": [photos],
+    }
+    opened = world.slack.surfaces.open_view(PRIYA, world.slack.app, modal)
+    where = {"view_id": opened.id, "block_id": "photos", "action_id": "files"}
+
+    def given(name: str) -> list[Json]:
+        return [{"name": name, "content_base64": base64.b64encode(b"\x89PNG").decode()}]
+
+    refused = await page.act(PRIYA, "attach", files=given("bill.pdf"), **where)
+    assert refused == {"ok": False, "error": "bill.pdf can't be added: only png."}
+    assert world.slack.workspace.files == {}
+    [file] = (await page.did(PRIYA, "attach", files=given("a.png"), **where))["files"]
+    assert not (await page.act(RAVI, "attach", files=given("a.png"), **where))["ok"]
+
+    chosen = {"photos": {"files": {"type": "file_input", "files": [{"id": file["id"]}]}}}
+    sent = await page.act(PRIYA, "submit", view_id=opened.id, values=chosen)
+    assert sent == {"ok": False, "error": "no app is connected", "errors": {}}
+    kept = (await page.get(f"/api/modal?as={PRIYA}"))["view"]["state"]["values"]
+    assert kept["photos"]["files"] == {"type": "file_input", "files": [file]}
+
+    # Somebody else's modal doesn't take it, nor one that was chosen nowhere.
+    ravis = world.slack.surfaces.open_view(RAVI, world.slack.app, modal)
+    for file_id in (file["id"], "F404"):
+        theirs = {"photos": {"files": {"type": "file_input", "files": [{"id": file_id}]}}}
+        answer = await page.act(RAVI, "submit", view_id=ravis.id, values=theirs)
+        assert "choose it again" in answer["error"]

@@ -6,12 +6,15 @@ import asyncio
 import os
 import signal
 import socket
+import tomllib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
+import bot
 from agent.errors import ConfigurationError
+from bot.local.play.scene import own_manifest
 from bot.local.workspace import supervisor
 from bot.local.workspace.clock import FileClock
 from bot.local.workspace.folder import StateFolder
@@ -172,6 +175,23 @@ async def test_a_process_that_does_not_stop_when_asked_is_killed(
     await watched.bot.restart()
     assert watched.bot.state == "up"
     assert watched.bot.pid != pid
+
+
+# What is installed ------------------------------------------------------------------------------
+
+
+def test_the_manifest_goes_along_where_casethread_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = Path(__file__).parents[3]
+    assert own_manifest() == top / "manifest.yml"
+    project = tomllib.loads((top / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    packaged = tmp_path / wheel["force-include"]["manifest.yml"]
+    packaged.parent.mkdir()
+    packaged.touch()
+    monkeypatch.setattr(bot, "__file__", str(tmp_path / "bot" / "__init__.py"))
+    assert own_manifest() == packaged
 
 
 # Settings ---------------------------------------------------------------------------------------

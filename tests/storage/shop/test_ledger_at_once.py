@@ -34,7 +34,7 @@ async def test_a_decision_and_an_expiry_at_once_make_one_outcome(
             return (
                 await shop.ledger.decide(asked.key, approve(asked, f"U_{number}"), RULES)
             ).refund
-        return await same_shop.ledger.close(asked.key, RefundStatus.EXPIRED, at=NOON)
+        return await same_shop.ledger.close(asked.key, RefundStatus.EXPIRED, at=NOON, token=1)
 
     assert len(set(at_once(8, end))) == 1
 

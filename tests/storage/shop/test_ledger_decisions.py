@@ -151,7 +151,7 @@ async def test_an_approval_by_someone_who_is_no_approver_any_more_is_void(shop: 
 async def test_a_new_version_of_the_card_voids_the_first_approval(shop: Shop) -> None:
     asked = await waiting(shop, LAPTOP)
     await shop.ledger.decide(asked.key, approve(asked, "U_A", note="ok"), RULES)
-    anew = await shop.ledger.show_anew(asked.key, 1)
+    anew = await shop.ledger.show_anew(asked.key, 1, token=1)
     assert anew is not None
     assert (anew.version, anew.approvals, anew.note) == (2, (), "")
     assert anew.shown_digest == asked.digest

@@ -52,10 +52,10 @@ async def test_whatever_changes_a_row_locks_its_customer_its_order_and_it_and_re
 ) -> None:
     asked = await waiting(shop)
     changes: list[Callable[[], Awaitable[object]]] = [
-        lambda: shop.ledger.show_anew(asked.key, 1),
+        lambda: shop.ledger.show_anew(asked.key, 1, token=1),
         lambda: shop.ledger.decide(asked.key, approve(replace(asked, version=2)), RULES),
         lambda: shop.ledger.record(asked.key, Payment(status="paid")),
-        lambda: shop.ledger.close(asked.key, RefundStatus.EXPIRED, at=NOON),
+        lambda: shop.ledger.close(asked.key, RefundStatus.EXPIRED, at=NOON, token=1),
     ]
     for change in changes:
         statements.clear()

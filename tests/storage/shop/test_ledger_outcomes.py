@@ -33,7 +33,7 @@ async def test_a_waiting_row_is_closed_once_and_can_not_be_decided_after(
     shop: Shop, status: Closed
 ) -> None:
     asked = await waiting(shop)
-    closed = await shop.ledger.close(asked.key, status, at=NOON + HOUR)
+    closed = await shop.ledger.close(asked.key, status, at=NOON + HOUR, token=1)
     assert closed is not None
     assert (closed.status, closed.decided_at, closed.decided_by) == (status, NOON + HOUR, None)
     late = await shop.ledger.decide(asked.key, approve(asked), RULES)
@@ -43,24 +43,24 @@ async def test_a_waiting_row_is_closed_once_and_can_not_be_decided_after(
 @pytest.mark.parametrize("status", CLOSED)
 async def test_closing_a_row_that_was_decided_changes_nothing(shop: Shop, status: Closed) -> None:
     refund = await declined(shop)
-    assert await shop.ledger.close(refund.key, status, at=NOON + HOUR) == refund
+    assert await shop.ledger.close(refund.key, status, at=NOON + HOUR, token=1) == refund
 
 
 async def test_closing_what_is_not_there_gives_nothing(shop: Shop) -> None:
-    assert await shop.ledger.close("run_9:call_9", RefundStatus.EXPIRED, at=NOON) is None
+    assert await shop.ledger.close("run_9:call_9", RefundStatus.EXPIRED, at=NOON, token=1) is None
 
 
 async def test_an_expired_row_does_not_make_further_proposals_wait(shop: Shop) -> None:
     asked = await waiting(shop, proposal("4480", 140_000))
-    await shop.ledger.close(asked.key, RefundStatus.EXPIRED, at=NOON)
+    await shop.ledger.close(asked.key, RefundStatus.EXPIRED, at=NOON, token=1)
     again = await shop.ledger.propose(proposal("4480", 70_000, key="run_1:call_2"), RULES)
     assert again.status is RefundStatus.INTENDED
 
 
 async def test_showing_a_card_anew_raises_its_version_once(shop: Shop) -> None:
     asked = await waiting(shop)
-    first = await shop.ledger.show_anew(asked.key, 1)
-    again = await shop.ledger.show_anew(asked.key, 1)
+    first = await shop.ledger.show_anew(asked.key, 1, token=1)
+    again = await shop.ledger.show_anew(asked.key, 1, token=1)
     assert first == again
     assert first is not None
     assert first.version == 2
@@ -70,14 +70,14 @@ async def test_showing_a_card_anew_raises_its_version_once(shop: Shop) -> None:
 
 async def test_only_a_waiting_card_is_shown_anew(shop: Shop) -> None:
     refund = await declined(shop)
-    assert await shop.ledger.show_anew(refund.key, 1) is None
-    assert await shop.ledger.show_anew("run_9:call_9", 1) is None
+    assert await shop.ledger.show_anew(refund.key, 1, token=1) is None
+    assert await shop.ledger.show_anew("run_9:call_9", 1, token=1) is None
 
 
 async def test_a_version_that_was_never_shown_can_not_be_raised(shop: Shop) -> None:
     asked = await waiting(shop)
     with pytest.raises(ValueError, match="no version 2"):
-        await shop.ledger.show_anew(asked.key, 2)
+        await shop.ledger.show_anew(asked.key, 2, token=1)
 
 
 async def test_a_payment_is_recorded_with_its_reference_and_time(shop: Shop, clock: Clock) -> None:
@@ -145,7 +145,7 @@ async def test_what_is_not_there_is_not_found(shop: Shop) -> None:
 
 async def test_a_lead_can_approve_again_on_the_new_version(shop: Shop) -> None:
     asked = await waiting(shop)
-    anew = await shop.ledger.show_anew(asked.key, 1)
+    anew = await shop.ledger.show_anew(asked.key, 1, token=1)
     assert anew is not None
     assert (await shop.ledger.decide(asked.key, approve(anew), RULES)).result == "approved"
     assert (await settle(shop, asked)).status is RefundStatus.PAID

@@ -80,7 +80,7 @@ async def _decide(shop: Shop, refund: Refund, way: str) -> None:
     decision: Decision
     match way:
         case "close":
-            await shop.ledger.close(refund.key, RefundStatus.EXPIRED, at=0.0)
+            await shop.ledger.close(refund.key, RefundStatus.EXPIRED, at=0.0, token=1)
             return
         case "decline":
             decision = decline(refund)

@@ -265,7 +265,7 @@ async def test_what_was_declined_on_one_order_may_be_asked_for_on_another(shop: 
 
 async def test_what_nobody_decided_may_be_asked_for_again(shop: Shop) -> None:
     expired = await waiting(shop)
-    await shop.ledger.close(expired.key, RefundStatus.EXPIRED, at=NOON)
+    await shop.ledger.close(expired.key, RefundStatus.EXPIRED, at=NOON, token=1)
     again = await shop.ledger.propose(proposal(key="run_1:call_2"), RULES)
     assert again.status is RefundStatus.WAITING
 

@@ -97,6 +97,7 @@ def approve(
     """A click on Approve, or Change amount, on the card that shows this refund as it stands."""
     changed = amount_paise is not None
     return Decision(
+        token=1,
         decision_id=decision_id or f"click of {by} on version {refund.version} {amount_paise}",
         version=refund.version,
         digest=refund.shown_digest,
@@ -112,6 +113,7 @@ def approve(
 
 def decline(refund: Refund, by: str = "U_LEAD", *, note: str = "") -> Decision:
     return Decision(
+        token=1,
         decision_id=f"decline of {by} on version {refund.version}",
         version=refund.version,
         digest=refund.shown_digest,

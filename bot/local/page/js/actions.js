@@ -25,14 +25,19 @@ export function openPlace(place, { remembering = true, target = null } = {}) {
   const same = state.place?.kind === place.kind && state.place.id === place.id;
   update({ place, pane: "place", menu: null, target, current: null });
   if (place.kind === "home") {
-    act("open_home").then(({ ok, error }) => ok || notify(error));
-    loadHome();
+    openHome();
   } else {
     const channel = state.workspace?.channels.find(({ id }) => id === place.id);
     if (!same) update({ newFrom: channel?.unread ? (channel.read_ts ?? "") : null });
     loadChannel(place.id);
   }
   if (remembering) writeLocation();
+}
+
+/** The app is told, as each time that somebody looks at their Home. */
+function openHome() {
+  act("open_home").then(({ ok, error }) => ok || notify(error));
+  loadHome();
 }
 
 /** `ts` is the root's. */
@@ -109,6 +114,7 @@ export function settle() {
   if (place?.kind === "channel" && !known.has(place.id)) {
     openPlace({ kind: "channel", id: workspace.channels[0]?.id });
   }
+  if (place?.kind === "home") openHome();
   refetchAll();
 }
 

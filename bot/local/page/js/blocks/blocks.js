@@ -13,7 +13,8 @@ import { formOf } from "../form.js";
 export function blocks(spot, list) {
   return list.map((block, index) => {
     const draw = DRAW[block.type];
-    const key = block.block_id ?? `at ${index}`;
+    // Ids that Slack makes are others in each version, and the focus should survive a new one.
+    const key = block.type === "input" ? block.block_id : `${index} ${block.type}`;
     const inner = draw ? draw(spot, block) : `[${block.type}]`;
     return h("div", { class: `block block-${block.type}`, key }, inner);
   });

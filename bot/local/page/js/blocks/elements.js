@@ -8,6 +8,7 @@ import { idFor } from "../keys.js";
 import { openMenu } from "../parts/menu.js";
 import { combobox } from "../parts/combobox.js";
 import { state } from "../store.js";
+import { fileInput } from "./file_input.js";
 import { pick, type, typed, valueOf } from "./values.js";
 
 /**
@@ -31,6 +32,7 @@ const DRAW = {
   checkboxes: (...its) => choices("checkbox", ...its),
   radio_buttons: (...its) => choices("radio", ...its),
   datepicker,
+  file_input: fileInput,
   plain_text_input: (...its) => textInput("text", ...its),
   number_input: (...its) => textInput("number", ...its),
   email_text_input: (...its) => textInput("email", ...its),

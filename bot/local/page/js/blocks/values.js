@@ -16,6 +16,8 @@ const PICKED = {
   datepicker: "date",
 };
 
+const isState = ({ type: kind }) => kind in PICKED || kind === "file_input";
+
 /** A string for typed inputs, a state object for the others, null when nothing is there. */
 export function valueOf(spot, block, element) {
   const { view, place } = spot;
@@ -23,7 +25,7 @@ export function valueOf(spot, block, element) {
     const typed = formOf(view).values[block.block_id]?.[element.action_id];
     if (typed !== undefined) return typed;
     const kept = view.state?.values?.[block.block_id]?.[element.action_id];
-    if (kept) return element.type in PICKED ? kept : kept.value;
+    if (kept) return isState(element) ? kept : kept.value;
   } else {
     const picked = state.chosen[elementKey(place, block, element)];
     const name = PICKED[element.type];
@@ -33,8 +35,8 @@ export function valueOf(spot, block, element) {
 }
 
 function initial(element) {
+  if (!isState(element)) return element.initial_value ?? "";
   const name = PICKED[element.type];
-  if (!name) return element.initial_value ?? "";
   const value = element[`initial_${name}`];
   return value === undefined ? null : { [`selected_${name}`]: value };
 }
@@ -50,6 +52,11 @@ export function pick(spot, block, element, value) {
 /** Something was typed into a field of a modal. */
 export function type(spot, block, element, text) {
   keep(spot.view, block, element, text);
+}
+
+/** Files were chosen in a field of a modal: all that stand there now. */
+export function hold(spot, block, element, files) {
+  keep(spot.view, block, element, { type: element.type, files });
 }
 
 /** The typing is over: fields that ask for it tell the app. */

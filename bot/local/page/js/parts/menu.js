@@ -24,7 +24,8 @@ export function openPanel(event, label, draw) {
 export function closeMenu() {
   const { menu } = state;
   update({ menu: null });
-  if (menu && document.activeElement?.closest("[data-menu]")) menu.anchor.focus();
+  const { activeElement: focused, body } = document;
+  if (menu && (focused === body || focused?.closest("[data-menu]"))) menu.anchor.focus();
 }
 
 export const isOpen = (name) => state.menu?.label === name;
@@ -40,16 +41,8 @@ export function menu() {
     created: (element) => focusFirst(element),
     rendered: (element) => float(element, open.anchor, { end: endsBeside(open.anchor) }),
   };
-  const escape = (event) => {
-    if (event.key === "Escape" || (event.key === "Tab" && !open.draw)) {
-      event.preventDefault();
-      event.stopPropagation();
-      closeMenu();
-    }
-  };
-  if (open.draw) {
-    return h("div", { ...shared, class: "panel", role: "dialog", onkeydown: escape }, open.draw());
-  }
+  if (open.draw) return h("div", { ...shared, class: "panel", role: "dialog" }, open.draw());
+
   const arrows = roving("[role^=menuitem]");
   return h(
     "div",
@@ -58,7 +51,10 @@ export function menu() {
       class: "menu",
       role: "menu",
       onkeydown: (event) => {
-        escape(event);
+        if (event.key === "Tab") {
+          event.preventDefault();
+          closeMenu();
+        }
         arrows(event);
       },
     },
@@ -98,8 +94,18 @@ function focusFirst(element) {
   wanted?.focus();
 }
 
-/** Once, at the start: a press outside closes what is open. */
+/**
+ * Once, at the start: a press outside closes what is open, and so does Escape, wherever the focus
+ * is. It does nothing else then: a thread or a modal around stays.
+ */
 export function closeOutside() {
+  const escape = (event) => {
+    if (event.key !== "Escape" || !state.menu || event.isComposing) return;
+    event.preventDefault();
+    event.stopPropagation();
+    closeMenu();
+  };
+  document.addEventListener("keydown", escape, { capture: true });
   document.addEventListener("pointerdown", (event) => {
     if (!state.menu || event.target.closest("[data-menu]")) return;
     if (state.menu.anchor.contains(event.target)) return;

@@ -52,8 +52,8 @@ export function exchange() {
       "div",
       { class: "sheet" },
       h(
-        "header",
-        null,
+        "div",
+        { class: "sheet-head" },
         h("h2", { id: "exchange-title" }, `Call ${place + 1} of ${state.exchangeOrder.length}`),
         step("back", "The call before", place > 0, () => go(-1)),
         step("right", "The next call", place < state.exchangeOrder.length - 1, () => go(1)),

@@ -15,7 +15,8 @@ export async function attach(key, files) {
     update({ attached: { ...state.attached, [key]: [...(state.attached[key] ?? []), ...read] } });
 }
 
-async function readFile(file) {
+/** Its name, its content in base64, and an address to show it at where it is a picture. */
+export async function readFile(file) {
   const address = await new Promise((resolve) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result);
@@ -38,12 +39,16 @@ export function detachAll(key) {
   while (state.attached[key].length) detach(key, 0);
 }
 
-export function attachments(key, attached) {
-  if (!attached.length) return null;
+export const attachments = (key, attached) =>
+  fileList("Attached", attached, (index) => detach(key, index));
+
+/** What was chosen so far ({name, preview}), each with a button to take it away. */
+export function fileList(label, files, remove) {
+  if (!files.length) return null;
   return h(
     "ul",
-    { class: "attached", "aria-label": "Attached" },
-    attached.map(({ name, preview }, index) =>
+    { class: "attached", "aria-label": label },
+    files.map(({ name, preview }, index) =>
       h(
         "li",
         { key: `${index} ${name}` },
@@ -55,7 +60,7 @@ export function attachments(key, attached) {
             type: "button",
             class: "icon-button",
             "aria-label": `Remove ${name}`,
-            onclick: () => detach(key, index),
+            onclick: () => remove(index),
           },
           icon("close"),
         ),
@@ -64,8 +69,8 @@ export function attachments(key, attached) {
   );
 }
 
-/** For a pane: files that are dropped on it are attached to its composer. */
-export const dropping = (key) => ({
+/** Files that are dropped on it are taken; for a pane: attached to its composer. */
+export const dropping = (key, take = (files) => attach(key, files)) => ({
   ondragover: (event) => {
     if (![...event.dataTransfer.types].includes("Files")) return;
     event.preventDefault();
@@ -77,6 +82,6 @@ export const dropping = (key) => ({
   ondrop: (event) => {
     event.preventDefault();
     update({ dropping: null });
-    attach(key, [...event.dataTransfer.files]);
+    take([...event.dataTransfer.files]);
   },
 });

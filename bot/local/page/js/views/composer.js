@@ -49,7 +49,7 @@ export function composer({ channel, thread = null, list, placeholder, broadcastN
           drafts: { ...state.drafts, [key]: target.value },
           suggest: suggestionsFor(key, target),
         }),
-      onkeydown: (event) => keydown(event, { key, id, text, list, submit, suggesting }),
+      onkeydown: (event) => keydown(event, { key, id, list, submit, suggesting }),
       onblur: () => state.suggest && update({ suggest: null }),
       rendered: fit,
     }),
@@ -100,8 +100,10 @@ export function composer({ channel, thread = null, list, placeholder, broadcastN
   );
 }
 
-function keydown(event, { key, id, text, list, submit, suggesting }) {
+function keydown(event, { key, id, list, submit, suggesting }) {
   if (event.isComposing) return;
+  // What is typed may be newer than the last render.
+  const text = event.target.value;
   if (suggesting) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
@@ -133,6 +135,7 @@ function keydown(event, { key, id, text, list, submit, suggesting }) {
       startEdit(mine);
     }
   } else if (event.key === "Escape" && state.attached[key]?.length) {
+    event.stopPropagation();
     detachAll(key);
   }
 }
@@ -142,13 +145,13 @@ function shortcuts(key, id) {
   const items = [
     ...app.global_shortcuts.map((shortcut) => ({
       label: shortcut.name,
-      hint: app.name,
+      hint: shortcut.description,
       icon: "shortcut",
       then: () => globalShortcut(shortcut),
     })),
-    ...app.commands.map(({ command }) => ({
+    ...app.commands.map(({ command, description }) => ({
       label: command,
-      hint: `${app.name}, as a command`,
+      hint: description,
       icon: "bolt",
       then: () => {
         update({ drafts: { ...state.drafts, [key]: `${command} ` } });

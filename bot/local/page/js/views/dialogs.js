@@ -41,8 +41,8 @@ export function modal() {
         },
       },
       h(
-        "header",
-        null,
+        "div",
+        { class: "modal-head" },
         h("span", { class: "avatar small", "aria-hidden": "true" }, mark()),
         h("h2", { id: "modal-title" }, view.title.text),
         h(
@@ -58,8 +58,8 @@ export function modal() {
         blocks({ place: { view_id: view.id }, view }, view.blocks),
       ),
       h(
-        "footer",
-        null,
+        "div",
+        { class: "modal-foot" },
         h(
           "button",
           { type: "button", class: "button", onclick: close },
@@ -98,11 +98,11 @@ export function confirm() {
       "aria-describedby": "confirm-text",
       ...asModal(() => answer(false)),
     },
-    h("header", null, h("h2", { id: "confirm-title" }, ask.title)),
+    h("div", { class: "modal-head" }, h("h2", { id: "confirm-title" }, ask.title)),
     h("div", { class: "modal-body" }, h("p", { id: "confirm-text" }, ask.text)),
     h(
-      "footer",
-      null,
+      "div",
+      { class: "modal-foot" },
       h("button", { type: "button", class: "button", onclick: () => answer(false) }, ask.no),
       h(
         "button",

@@ -8,7 +8,7 @@ import { dayKey, dayName } from "../time.js";
 import { author, message } from "./message.js";
 
 const SAME_BREATH_SECONDS = 300;
-const AT_END_PX = 60;
+const AT_END_PX = 12;
 
 /** `name` says what the list is; `newFrom` is the ts after which others' messages are new. */
 export function messages(list, { where, name, key, newFrom = null, before = null, after = null }) {
@@ -32,16 +32,29 @@ export function messages(list, { where, name, key, newFrom = null, before = null
       class: "scroll",
       key,
       onscroll: ({ currentTarget: box }) => {
+        // The news of our own scrolling comes late: what grew meanwhile is no wish to leave the end.
+        if (box.isAtEnd && box.scrollTop === box.wentTo) return;
         box.isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END_PX;
       },
-      rendered: (box) => {
-        if (box.isAtEnd !== false) box.scrollTop = box.scrollHeight;
+      created: (box) => {
+        // What grows later (a photo that arrives) moves the end away without a render.
+        box.growth = new ResizeObserver(() => stayAtEnd(box));
+        for (const each of [box, box.querySelector("ol")]) box.growth.observe(each);
       },
+      removed: (box) => box.growth.disconnect(),
+      rendered: stayAtEnd,
     },
     before,
     h("ol", { class: "messages", "aria-label": name, onkeydown: arrows }, rows),
     after,
   );
+}
+
+function stayAtEnd(box) {
+  box.isAtEnd ??= true;
+  if (!box.isAtEnd) return;
+  box.scrollTop = box.scrollHeight;
+  box.wentTo = box.scrollTop;
 }
 
 const arrows = roving("[data-message]", { wraps: false });

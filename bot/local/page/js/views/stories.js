@@ -87,8 +87,8 @@ function hideWelcome() {
 }
 
 export function welcome(channel) {
-  if (!state.welcome || !state.firstVisit || isPlaying() || channel !== state.homeChannel)
-    return null;
+  const isDue = state.welcome && state.firstVisit && channel === state.homeChannel;
+  if (!isDue || isPlaying() || state.channels[channel]?.messages.length) return null;
   return h(
     "section",
     { class: "welcome", "aria-label": "Welcome" },

@@ -26,10 +26,10 @@ function commands(typed) {
   const { app } = state.workspace;
   return app.commands
     .filter(({ command }) => command.startsWith(typed))
-    .map(({ command }) => ({
+    .map(({ command, usage_hint: usage, description }) => ({
       insert: `${command} `,
-      label: command,
-      hint: app.name,
+      label: [command, usage].filter(Boolean).join(" "),
+      hint: description,
       picture: icon("bolt"),
     }));
 }

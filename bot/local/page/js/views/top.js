@@ -68,18 +68,21 @@ function chips() {
     "div",
     { class: "chips not-narrow", role: "group", "aria-label": "Trouble that is on" },
     jumped > 0 &&
-      h("span", { class: "tag accent", key: "clock" }, icon("clock"), `Clock +${hours(jumped)}`),
+      h("span", { class: "tag accent", key: "clock" }, icon("clock"), `Clock +${span(jumped)}`),
     trouble.faults.map((fault) =>
       h("span", { class: "tag warn", key: fault.kind }, faultWords(fault)),
     ),
   );
 }
 
-export const hours = (seconds) => {
-  const all = Math.round(seconds / 3600);
-  const days = Math.floor(all / 24);
-  return [days && `${days} d`, all % 24 && `${all % 24} h`].filter(Boolean).join(" ");
-};
+function span(seconds) {
+  const minutes = Math.round(seconds / 60);
+  const days = Math.floor(minutes / 1440);
+  const hours = Math.floor(minutes / 60) % 24;
+  return [days && `${days} d`, hours && `${hours} h`, minutes % 60 && `${minutes % 60} min`]
+    .filter(Boolean)
+    .join(" ");
+}
 
 function panelButton(label, picture, draw, status = null) {
   return h(

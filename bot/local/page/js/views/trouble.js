@@ -11,7 +11,7 @@ import { when } from "../time.js";
 const GROUPS = [
   ["The bot", ["restart", "kill", "start", "deliver-twice"]],
   ["What it depends on", ["slack-limited", "claude-overloaded", "payment-unknown", "calm"]],
-  ["The clock", ["clock-4h", "clock-3d"]],
+  ["The clock", ["clock-1m", "clock-4h", "clock-3d"]],
 ];
 const SHOWN_HAPPENINGS = 6;
 

@@ -1,0 +1,3 @@
+-- Answers the unapplied events of the case whose head is KEYS[1].
+
+return (unapplied({}))
