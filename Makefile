@@ -5,6 +5,7 @@ JOBS ?= 2
 EXAMPLES ?= 2000
 RUNS ?= 200
 KILLS ?= 300
+DEATHS ?= 100
 MEETINGS ?= 500
 SEED ?= 1
 
@@ -22,7 +23,7 @@ help:
 	@echo 'make mutation change the code that moves money and see that the tests notice (long)'
 	@echo 'make machine  let anything happen to a case, in any order, EXAMPLES times (long)'
 	@echo 'make chaos    kill processes and cut connections in the middle of cases (long)'
-	@echo 'make bench    what a run costs beside the bare SDK, as ratios'
+	@echo 'make bench    CPU, bytes, Slack, scale, parked cases, as ratios: all, or ARGS=cpu (minutes)'
 	@echo 'make foreign  check the local Slack and Claude by programs from npm (needs Node.js)'
 	@echo 'make screenshots  take the pictures of the documents anew (needs a Chromium)'
 	@echo 'make install  make .venv with everything in it (the others do this by themselves)'
@@ -74,16 +75,20 @@ machine: install
 	@MACHINE_EXAMPLES=$(EXAMPLES) nice $(BIN)/python -m pytest -q tests/agent/test_machine.py $(ARGS)
 
 # The seed of a round that went wrong plays it again:
-#   make chaos SEED=7 RUNS=1 KILLS=0 MEETINGS=0
+#   make chaos SEED=7 RUNS=1 KILLS=0 DEATHS=0 MEETINGS=0
 chaos: install
-	@$(BIN)/python -m tests.faults --runs $(RUNS) --kills $(KILLS) --meetings $(MEETINGS) --seed $(SEED)
+	@$(BIN)/python -m tests.faults --runs $(RUNS) --kills $(KILLS) --deaths $(DEATHS) \
+	  --meetings $(MEETINGS) --seed $(SEED)
 
 format: install
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
+# Parts by name, and --full for a whole minute of load on Slack; --write puts the tables into
+# docs/performance.md:
+#   make bench ARGS='cpu bytes --write'
 bench: install
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench $(ARGS)
 
 foreign: install
 	@command -v npm >/dev/null || { echo 'make foreign needs Node.js 20 or newer with npm' >&2; exit 1; }

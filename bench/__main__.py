@@ -1,109 +1,57 @@
-"""`make bench`: what the harness costs beside the bare SDK, and what a step writes."""
+"""`make bench`, or `python -m bench [NAME…]`: measure, show the tables, write them down."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import platform
-import statistics
 import tempfile
-import time
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
-import anthropic
+import click
 from rich.console import Console
-from rich.table import Table
 
-from bench.runs import Desk, bare_calls, desk
-from bench.server import LONG_WORDS, claude_elsewhere
+from bench import bytes_written, cpu, parked, scale, slack
+from bench.report import Table, for_terminal, machine, write
 
-WARM_UP = 3
-ROUNDS = 30
-STEPS = (5, 10, 20, 40)
+DOCUMENT = Path(__file__).parent.parent / "docs" / "performance.md"
 
 
-def main() -> None:
+class Measure(Protocol):
+    def __call__(self, folder: Path, *, full: bool) -> Awaitable[Sequence[Table]]:
+        """Measure with `folder` for files; `full` takes as long as it should."""
+        ...
+
+
+PARTS: Mapping[str, Measure] = {
+    "cpu": cpu.measure,
+    "bytes": bytes_written.measure,
+    "slack": slack.measure,
+    "scale": scale.measure,
+    "parked": parked.measure,
+}
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(PARTS)))
+@click.option("--full", is_flag=True, help="The steady load on Slack lasts 60 s instead of 20.")
+@click.option("--write", "write_down", is_flag=True, help="Put the tables into the document.")
+def main(names: Sequence[str], *, full: bool, write_down: bool) -> None:
+    """Measure these parts, or all of them."""
     console = Console()
-    console.print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        console.print(asyncio.run(cpu_table(Path(folder))))
-        console.print(asyncio.run(bytes_table(Path(folder))))
+    console.print(machine(), highlight=False)
+    results: dict[str, Sequence[Table]] = {}
+    for name in dict.fromkeys(names or PARTS):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            results[name] = asyncio.run(_measured(PARTS[name], Path(folder), full=full))
+        for table in results[name]:
+            console.print(for_terminal(table))
+    if write_down:
+        write(DOCUMENT, results)
 
 
-async def cpu_table(folder: Path) -> Table:
-    """CPU of this process for one refund run (five calls, two pauses), pair by pair."""
-    bare_seconds: list[float] = []
-    harness_seconds: list[float] = []
-    with claude_elsewhere() as base_url:
-        async with (
-            anthropic.AsyncAnthropic(
-                api_key="sk-ant-local", base_url=base_url, max_retries=0
-            ) as client,
-            desk(_new(folder / "cpu"), base_url) as one,
-        ):
-            for number in range(WARM_UP + ROUNDS):
-                started = time.process_time()
-                record = await one.refund()
-                harness = time.process_time() - started
-                assert record.run is not None
-                assert (record.run.status, record.run.steps) == ("done", 5), record.run
-                started = time.process_time()
-                await bare_calls(client, one.harness.agent.frozen, record.messages)
-                bare = time.process_time() - started
-                if number >= WARM_UP:
-                    harness_seconds.append(harness)
-                    bare_seconds.append(bare)
-    ratios = [ours / theirs for ours, theirs in zip(harness_seconds, bare_seconds, strict=True)]
-    table = Table(title=f"CPU of a refund run, {ROUNDS} pairs", title_justify="left")
-    for heading in ("", "median", "least", "most"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for name, seconds in (("bare SDK, ms", bare_seconds), ("harness, ms", harness_seconds)):
-        table.add_row(name, *(f"{value * 1000:.1f}" for value in _spread(seconds)))
-    table.add_row("ratio", *(f"{value:.2f}×" for value in _spread(ratios)))
-    return table
-
-
-async def bytes_table(folder: Path) -> Table:
-    """Bytes that this process writes for one step, in runs of different lengths."""
-    table = Table(title="Bytes written per step", title_justify="left")
-    for heading in ("steps", "bytes a step", "against the shortest"):
-        table.add_column(heading, justify="right")
-    first = 0.0
-    with claude_elsewhere(steps=max(STEPS)) as base_url:
-        for steps in STEPS:
-            async with desk(_new(folder / f"steps{steps}"), base_url, max_steps=steps) as one:
-                written = await _bytes_of_last_steps(one)
-            first = first or written
-            table.add_row(str(steps), f"{written:,.0f}", f"{written / first:.2f}×")
-    return table
-
-
-async def _bytes_of_last_steps(one: Desk) -> float:
-    """Per step of a whole run: what was written to files, by the kernel's count."""
-    before = _written()
-    case_id = await one.open(LONG_WORDS)
-    after = _written()
-    record = await one.store.case(case_id)
-    assert record is not None
-    assert record.run is not None
-    return (after - before) / record.run.steps
-
-
-def _new(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
-
-
-def _written() -> int:
-    """Bytes that this process gave to write calls so far (Linux)."""
-    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("wchar:"))
-
-
-def _spread(values: list[float]) -> tuple[float, float, float]:
-    return statistics.median(values), min(values), max(values)
+async def _measured(measure: Measure, folder: Path, *, full: bool) -> Sequence[Table]:
+    return await measure(folder, full=full)
 
 
 if __name__ == "__main__":

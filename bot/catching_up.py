@@ -25,6 +25,8 @@ PAUSE_SECONDS: Final = 1.3
 """Between two threads: Slack allows about 50 reads a minute, and others need some of them."""
 DONE_SECONDS: Final = 3 * 86_400.0
 """How long after its end a case's thread is still read."""
+LONGEST_RUN_SECONDS: Final = 14 * 86_400.0
+"""A run that was opened longer ago than this before then isn't looked for."""
 MOST_DONE: Final = 200
 """Of these, the ones that ended last: they take a few minutes."""
 
@@ -91,7 +93,7 @@ class CatchUp:
                 ids += [line.case.case_id for line in await self._store.runs(status=status)]
         oldest = self._now() - DONE_SECONDS
         ended: dict[str, float] = {}
-        for line in await self._store.runs(status=Status.DONE):
+        for line in await self._store.runs(status=Status.DONE, since=oldest - LONGEST_RUN_SECONDS):
             ended_at = line.run.ended_at or 0.0
             if ended_at >= oldest and not line.case.closed:
                 case_id = line.case.case_id

@@ -74,6 +74,8 @@ class Memory:
     """Messages of a former owner that were looked for and not found."""
     done: dict[str, Posted] = field(default_factory=dict[str, Posted])
     """Messages that are out, of the post that is being sent."""
+    out: dict[str, Posted] = field(default_factory=dict[str, Posted])
+    """Posts that are out and not yet known to be marked as sent."""
     dead_root: bool = False
     told_dead_root: bool = False
     strays: set[str] = field(default_factory=set[str])
@@ -111,23 +113,27 @@ class Delivery:
         self._thread = Thread.parse(self.lease.case_id)
         self._in_thread = _Spot(channel=self._thread.channel, thread_ts=self._thread.ts)
         self._read: dict[_Spot, tuple[float, list[OwnMessage]]] = {}
-        self._sent: dict[str, Posted] = {}
 
     async def send_all(self, entries: Sequence[OutboxEntry]) -> None:
         """Send them in this order and mark what went out as sent, in one write at the end.
 
         A process that dies in between leaves what it sent unmarked: as after any death, the next
-        owner finds it by reading back. Raises `TryLater`, `LeaseLost` and the store's.
+        owner finds it by reading back. Where only the marking fails, it is in `memory` for this
+        process's next try. Raises `TryLater`, `LeaseLost` and the store's.
         """
+        out = self.memory.out
         try:
             for entry in entries:
-                self._sent[entry.post.post_id] = await self._send_one(entry)
+                if entry.post.post_id in out:
+                    continue
+                out[entry.post.post_id] = await self._send_one(entry)
                 self.memory.failures = 0
                 self.memory.done.clear()
                 self.memory.sweep.clear()
         finally:
-            if self._sent:
-                await self.store.sent(self.lease, self._sent)
+            if out:
+                await self.store.sent(self.lease, out)
+                out.clear()
 
     async def _send_one(self, entry: OutboxEntry) -> Posted:
         post = entry.post
@@ -344,7 +350,7 @@ class Delivery:
         return self._read[spot][1]
 
     async def _posted(self, post_id: str) -> Posted | None:
-        here = self._sent.get(post_id)
+        here = self.memory.out.get(post_id)
         return here or await self.store.posted(self.lease.case_id, post_id)
 
     async def _own_messages(self, spot: _Spot, oldest: float) -> list[OwnMessage]:

@@ -62,7 +62,8 @@ class Workers:
         self._draining = False
 
     def wake(self, case_id: str) -> None:
-        """There is work for this case. Never blocks; may be doubled without harm."""
+        """There is work for this case. Never blocks; may be lost or doubled without harm: a process
+        with its hands full lets others find the case, or finds it itself later."""
         self._woken.add(case_id)
         self._look.set()
 
@@ -74,7 +75,8 @@ class Workers:
             room = MOST_CASES - len(self._tasks)
             due = await self._due(room) if room > 0 else ()
             for case_id in dict.fromkeys([*woken, *due]):
-                self._begin(case_id)
+                if len(self._tasks) < MOST_CASES:
+                    self._begin(case_id)
             try:
                 async with asyncio.timeout(self._look_seconds):
                     await self._look.wait()

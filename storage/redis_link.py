@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -39,6 +40,8 @@ CALL_SECONDS = 3.0
 """After this long a call isn't tried once more; with the last attempt, well below a lease."""
 ATTEMPT_SECONDS = 1.5
 """After this long without an answer the connection is given up."""
+LAG_SECONDS = 0.1
+"""An end that is noticed so much later tells of a busy process, not of Redis."""
 PAUSES_SECONDS = (0.02, 0.1, 0.3, 0.6)
 """Between attempts; the last one again and again."""
 CONNECTIONS = 32
@@ -49,6 +52,10 @@ _REFUSES_FOR_NOW = re.compile(
 )
 
 Value = str | bytes | int | float
+
+
+class _Busy(TimeoutError):
+    """No answer, and the reason is in this process: other connections are as good as before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,8 +132,7 @@ class Link:
             if self._closed:
                 break
             try:
-                async with asyncio.timeout(ATTEMPT_SECONDS):
-                    return await self._attempt(words)
+                return await self._attempt(words)
             except NoScriptError:
                 raise
             except (OSError, RedisError) as error:
@@ -136,7 +142,7 @@ class Link:
                 # A wrong password doesn't get right by trying.
                 if isinstance(error, AuthenticationError) or loop.time() + pause >= ends:
                     raise StoreAway(f"Redis at {self.place} is away: {why}") from error
-                if not isinstance(error, ResponseError):
+                if not isinstance(error, ResponseError | _Busy):
                     # The way is broken or Redis has gone, and then the others are dead too.
                     for idle in self._idle.copy():
                         await idle.disconnect(nowait=True)
@@ -144,14 +150,25 @@ class Link:
         raise StoreError("the store is closed")
 
     async def _attempt(self, words: Sequence[Value]) -> Any:
-        async with self._turns:
-            connection = self._idle.pop() if self._idle else self._pool.make_connection()
-            try:
-                # It connects where it must. Whatever cuts this short disconnects it.
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise _Busy("no connection is free") from None
+        connection = self._idle.pop() if self._idle else self._pool.make_connection()
+        began = time.monotonic()
+        try:
+            # It connects where it must. Whatever cuts this short disconnects it.
+            async with asyncio.timeout(ATTEMPT_SECONDS):
                 await connection.send_command(*words)
                 return cast("Any", await connection.read_response())
-            finally:
-                self._idle.append(connection)
+        except TimeoutError:
+            if time.monotonic() - began > ATTEMPT_SECONDS + LAG_SECONDS:
+                raise _Busy("this process was too busy to read the answer") from None
+            raise
+        finally:
+            self._idle.append(connection)
+            self._turns.release()
 
 
 def _call_ends() -> float:

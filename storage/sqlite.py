@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,10 @@ logger = logging.getLogger(__name__)
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+RUNS_AT_ONCE = 200
+"""So many runs of a list are read in one go: a longer look would hold up everybody else."""
 
 
 class SqliteStore:
@@ -125,10 +130,17 @@ class SqliteStore:
     async def runs(
         self, *, status: Status | None = None, since: float | None = None
     ) -> Sequence[RunLine]:
-        lines, refusals = await self._read(sqlite_reads.runs, status, since)
-        for refusal in refusals:
-            self._warn(refusal)
-        return lines
+        found: list[RunLine] = []
+        behind: tuple[float, int] | None = (math.inf, 0)
+        while behind is not None:
+            page = await self._read(
+                sqlite_reads.runs, status, since, behind=behind, limit=RUNS_AT_ONCE
+            )
+            for refusal in page.refusals:
+                self._warn(refusal)
+            found += page.lines
+            behind = page.last
+        return found
 
     async def run(self, run_id: str) -> RunLine | None:
         return await self._read(sqlite_reads.run, run_id)

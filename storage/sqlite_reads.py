@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agent.errors import StoreError
 from agent.ports import Mail, OutboxEntry, Posted, Record, RunLine, StoredEvent
@@ -14,12 +14,13 @@ from storage import codec
 from storage.sqlite_file import Transaction
 
 RUN_LINES = (
-    "SELECT runs.run_id, runs.record, runs.case_id, cases.record "
+    "SELECT runs.run_id, runs.record, runs.case_id, cases.record, runs.opened_at, runs.id "
     "FROM runs JOIN cases ON cases.case_id = runs.case_id"
 )
 NEWEST_FIRST = "ORDER BY runs.opened_at DESC, runs.id DESC"
-ALL_RUNS = f"{RUN_LINES} WHERE runs.opened_at >= ? {NEWEST_FIRST}"
-RUNS_BY_STATUS = f"{RUN_LINES} WHERE runs.status = ? AND runs.opened_at >= ? {NEWEST_FIRST}"
+PAGE = "(runs.opened_at, runs.id) < (?, ?) AND runs.opened_at >= ?"
+ALL_RUNS = f"{RUN_LINES} WHERE {PAGE} {NEWEST_FIRST} LIMIT ?"
+RUNS_BY_STATUS = f"{RUN_LINES} WHERE runs.status = ? AND {PAGE} {NEWEST_FIRST} LIMIT ?"
 READY = (
     "SELECT case_id FROM cases WHERE due_at <= ? AND expires_at <= ? AND schema_version <= ? "
     "ORDER BY due_at, id LIMIT ?"
@@ -114,32 +115,46 @@ def posted(tx: Transaction, case_id: str, post_id: str) -> Posted | None:
     return None if row is None else Posted(channel=row[0], message_id=row[1])
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunsPage:
+    """Some runs, newest first: those that can be read, and why the others can't."""
+
+    lines: Sequence[RunLine]
+    refusals: Sequence[str]
+    last: tuple[float, int] | None
+    """Time and row of the oldest one; the next page begins behind it. None: this is the end."""
+
+
 def runs(
-    tx: Transaction, status: Status | None, since: float | None
-) -> tuple[Sequence[RunLine], Sequence[str]]:
-    """The runs that can be read, and why the others can't."""
-    oldest = -math.inf if since is None else since
+    tx: Transaction,
+    status: Status | None,
+    since: float | None,
+    *,
+    behind: tuple[float, int],
+    limit: int,
+) -> RunsPage:
+    page = (*behind, -math.inf if since is None else since, limit)
     if status is None:
-        rows = tx.db.execute(ALL_RUNS, (oldest,))
+        rows = tx.db.execute(ALL_RUNS, page).fetchall()
     else:
-        rows = tx.db.execute(RUNS_BY_STATUS, (str(status), oldest))
+        rows = tx.db.execute(RUNS_BY_STATUS, (str(status), *page)).fetchall()
     lines: list[RunLine] = []
     refusals: list[str] = []
-    for row in rows:
+    for *row, _, _ in rows:
         try:
-            lines.append(_run_line(row))
+            lines.append(_run_line(*row))
         except StoreError as error:
             refusals.append(str(error))
-    return lines, refusals
+    last = (rows[-1][-2], rows[-1][-1]) if len(rows) == limit else None
+    return RunsPage(lines=lines, refusals=refusals, last=last)
 
 
 def run(tx: Transaction, run_id: str) -> RunLine | None:
     row = tx.db.execute(f"{RUN_LINES} WHERE runs.run_id = ?", (run_id,)).fetchone()
-    return None if row is None else _run_line(row)
+    return None if row is None else _run_line(*row[:4])
 
 
-def _run_line(row: tuple[str, bytes, str, bytes]) -> RunLine:
-    run_id, run, case_id, case = row
+def _run_line(run_id: str, run: bytes, case_id: str, case: bytes) -> RunLine:
     return RunLine(run=codec.decode_run(run, run_id), case=codec.decode_case(case, case_id))
 
 

@@ -44,7 +44,7 @@ async def keep(
             model="claude-opus-5-5",
             frozen="sha256:1",
             status=status,
-            opened_at=float(number),
+            opened_at=NOW - 10 * DAY + number,
             ended_at=ended_at,
         )
         case = Case(

@@ -249,14 +249,28 @@ def plan(db: sqlite3.Connection, statement: str, values: tuple[Any, ...]) -> lis
 def test_looking_for_ready_cases_and_open_runs_scans_no_table(path: Path) -> None:
     with closing(sqlite_file.connect(path)) as db:
         by_due_time = plan(db, sqlite_reads.READY, (1.0, 1.0, 1, 10))
-        by_status = plan(db, sqlite_reads.RUNS_BY_STATUS, ("running", 0.0))
-        by_time = plan(db, sqlite_reads.ALL_RUNS, (0.0,))
+        by_status = plan(db, sqlite_reads.RUNS_BY_STATUS, ("running", 9.0, 9, 0.0, 9))
+        by_time = plan(db, sqlite_reads.ALL_RUNS, (9.0, 9, 0.0, 9))
     assert by_due_time == ["SEARCH cases USING INDEX cases_due (due_at<?)"]
     assert by_status == [
-        "SEARCH runs USING INDEX runs_status (status=? AND opened_at>?)",
+        "SEARCH runs USING INDEX runs_status (status=? AND opened_at>? AND opened_at<?)",
         "SEARCH cases USING INDEX sqlite_autoindex_cases_1 (case_id=?)",
     ]
-    assert by_time[0] == "SEARCH runs USING INDEX runs_opened (opened_at>?)"
+    assert by_time[0] == "SEARCH runs USING INDEX runs_opened (opened_at>? AND opened_at<?)"
+
+
+async def test_a_list_of_runs_longer_than_one_look_is_whole_and_in_order(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.sqlite.RUNS_AT_ONCE", 2)
+    await store.deliver(CASE_ID, event())
+    lease = await store.claim(CASE_ID, "bot", seconds=8)
+    assert lease
+    for n in range(6):
+        await store.save(lease, Change(case=case(), run=run(f"r{n}")))
+    newest_first = [f"r{n}" for n in reversed(range(6))]
+    assert [line.run.run_id for line in await store.runs()] == newest_first
+    assert [line.run.run_id for line in await store.runs(status=Status.RUNNING)] == newest_first
 
 
 async def test_saving_a_step_costs_the_same_however_long_the_history_is(

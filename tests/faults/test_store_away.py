@@ -1,0 +1,63 @@
+"""A store that is away again and again: cases wait, nothing is lost and nothing doubled."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import bot.workers
+from agent.errors import StoreAway
+from agent.ports import Lease, Posted, Record
+from bot.local.claude import say
+from tests.scenarios.stage import new_stage
+from tests.scenarios.test_refund import WORDS, propose
+
+
+async def test_a_store_that_is_away_many_times_costs_a_case_nothing_but_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(bot.workers, "LEASE_SECONDS", 0.1)
+    monkeypatch.setattr(bot.workers, "BACKOFF_SECONDS", 0.0)
+    away = bot.workers.GIVE_UP_AFTER + 3
+    async with new_stage(tmp_path) as stage, stage.on() as running:
+        load = running.store.load
+
+        async def often_away(lease: Lease) -> Record:
+            nonlocal away
+            away -= 1
+            if away >= 0:
+                raise StoreAway("Redis is away")
+            monkeypatch.setattr(bot.workers, "LEASE_SECONDS", 8.0)
+            return await load(lease)
+
+        monkeypatch.setattr(running.store, "load", often_away)
+        stage.claude.script("speaker", [propose(400), say("All is well.")])
+        root = await stage.open(WORDS)
+        await stage.status(root, "white_check_mark")
+    assert away < 0
+    assert not [each for each in caplog.records if each.levelno >= logging.ERROR]
+
+
+async def test_what_was_posted_and_could_not_be_marked_as_sent_is_not_posted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = 3
+    monkeypatch.setattr(bot.workers, "LEASE_SECONDS", 0.4)
+    async with new_stage(tmp_path) as stage, stage.on() as running:
+        sent = running.store.sent
+
+        async def often_away(lease: Lease, posted: Mapping[str, Posted]) -> None:
+            nonlocal away
+            away -= 1
+            if away >= 0:
+                raise StoreAway("Redis is away")
+            monkeypatch.setattr(bot.workers, "LEASE_SECONDS", 8.0)
+            await sent(lease, posted)
+
+        monkeypatch.setattr(running.store, "sent", often_away)
+        root = await stage.ravi.post("support-cases", WORDS)
+        await stage.until(lambda: away < 0)
+        assert len(stage.posts(root)) == 1
