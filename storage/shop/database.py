@@ -32,6 +32,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    bindparam,
     create_engine,
     event,
     false,
@@ -158,6 +159,13 @@ shop_meta = Table(
 )
 
 
+# Statements are built once: building one costs more than running it.
+_LOCK_CUSTOMER = (
+    select(customers.c.id).where(customers.c.id == bindparam("customer_id")).with_for_update()
+)
+_LOCK_ORDER = select(orders.c.id).where(orders.c.id == bindparam("order_id")).with_for_update()
+
+
 class ShopError(Exception):
     """The shop's database can't be opened; the message is one line for the operator."""
 
@@ -255,10 +263,8 @@ def lock(connection: Connection, *, customer_id: str, order_id: str) -> None:
     In this order everywhere, so that two transactions can't wait for each other. On SQLite it
     is nothing more than two look-ups: the transaction holds the whole database by then.
     """
-    connection.execute(
-        select(customers.c.id).where(customers.c.id == customer_id).with_for_update()
-    )
-    connection.execute(select(orders.c.id).where(orders.c.id == order_id).with_for_update())
+    connection.execute(_LOCK_CUSTOMER, {"customer_id": customer_id})
+    connection.execute(_LOCK_ORDER, {"order_id": order_id})
 
 
 def _engine(url: str) -> Engine:

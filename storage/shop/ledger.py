@@ -8,7 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, RowMapping, exists, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    bindparam,
+    case,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from agent.errors import LeaseLost
@@ -28,6 +39,24 @@ from storage.shop.database import Database, fences, lock, orders, refunds
 from storage.shop.rows import StoredApproval, refund_of, reserving, stored_approvals, sum_paise
 
 AUTOMATIC_WINDOW_SECONDS = 24 * 60 * 60
+
+# Statements are built once: building one costs more than running it.
+_BY_KEY = select(refunds).where(refunds.c.idempotency_key == bindparam("key"))
+_LOCK_ROW = select(refunds).where(refunds.c.id == bindparam("row_id")).with_for_update()
+_FENCE = select(fences.c.token).where(fences.c.idempotency_key == bindparam("key"))
+_EVER_DECLINED = select(
+    exists().where(
+        refunds.c.order_id == bindparam("order_id"),
+        refunds.c.status == RefundStatus.DECLINED.value,
+    )
+)
+_PAID = select(orders.c.paid_paise).where(
+    orders.c.id == bindparam("order_id"), orders.c.customer_id == bindparam("customer_id")
+)
+_RESERVED = select(
+    func.sum(refunds.c.amount_paise),
+    func.sum(case((refunds.c.run_id.is_not(None), refunds.c.amount_paise))),
+).where(refunds.c.order_id == bindparam("order_id"), reserving())
 
 
 class ShopLedger:
@@ -245,11 +274,7 @@ def _needs_lead(
     counted = proposal.amount_paise + standing.agent_paise + recent_automatic
     if counted > rules.approval_limit_paise:
         return True
-    ever_declined = exists().where(
-        refunds.c.order_id == proposal.order_id,
-        refunds.c.status == RefundStatus.DECLINED.value,
-    )
-    return bool(connection.scalar(select(ever_declined)))
+    return bool(connection.scalar(_EVER_DECLINED, {"order_id": proposal.order_id}))
 
 
 def _decide(
@@ -359,28 +384,21 @@ def _stored(decision: Decision) -> StoredApproval:
 
 
 def _standing(connection: Connection, customer_id: str, order_id: str) -> _Standing:
-    owned = select(orders.c.paid_paise).where(
-        orders.c.id == order_id, orders.c.customer_id == customer_id
-    )
-    paid: int | None = connection.scalar(owned)
+    owned = {"order_id": order_id, "customer_id": customer_id}
+    paid: int | None = connection.scalar(_PAID, owned)
     if paid is None:
         return _Standing(refundable_paise=None)
-    on_order = refunds.c.order_id == order_id
-    return _Standing(
-        refundable_paise=paid - sum_paise(connection, on_order, reserving()),
-        agent_paise=sum_paise(connection, on_order, refunds.c.run_id.is_not(None), reserving()),
-    )
+    reserved, agent = connection.execute(_RESERVED, {"order_id": order_id}).one()
+    return _Standing(refundable_paise=paid - int(reserved or 0), agent_paise=int(agent or 0))
 
 
 def _row(connection: Connection, key: str) -> RowMapping | None:
-    query = select(refunds).where(refunds.c.idempotency_key == key)
-    return connection.execute(query).mappings().one_or_none()
+    return connection.execute(_BY_KEY, {"key": key}).mappings().one_or_none()
 
 
 def _written(connection: Connection, key: str) -> Refund:
     """The row just written, as the database has it."""
-    query = select(refunds).where(refunds.c.idempotency_key == key)
-    return refund_of(connection.execute(query).mappings().one())
+    return refund_of(connection.execute(_BY_KEY, {"key": key}).mappings().one())
 
 
 def _locked_row(connection: Connection, key: str) -> RowMapping | None:
@@ -389,8 +407,7 @@ def _locked_row(connection: Connection, key: str) -> RowMapping | None:
     if found is None:
         return None
     lock(connection, customer_id=found["customer_id"] or "", order_id=found["order_id"])
-    query = select(refunds).where(refunds.c.id == found["id"]).with_for_update()
-    return connection.execute(query).mappings().one()
+    return connection.execute(_LOCK_ROW, {"row_id": found["id"]}).mappings().one()
 
 
 def _pass_fence(connection: Connection, key: str, token: int) -> None:
@@ -398,13 +415,13 @@ def _pass_fence(connection: Connection, key: str, token: int) -> None:
 
     Under the row's lock. Raises `LeaseLost` for an owner that is kept out.
     """
-    of_row = fences.c.idempotency_key == key
-    newest: int | None = connection.scalar(select(fences.c.token).where(of_row))
+    newest: int | None = connection.scalar(_FENCE, {"key": key})
     if newest is None:
         connection.execute(insert(fences).values(idempotency_key=key, token=token))
     elif newest > token:
         raise LeaseLost(f"Refund {key} was looked at under lease {newest}, after {token}.")
-    else:
+    elif newest < token:
+        of_row = fences.c.idempotency_key == key
         connection.execute(update(fences).where(of_row).values(token=token))
 
 

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import (
     IntegrityError,
     InterfaceError,
@@ -14,6 +14,8 @@ from sqlalchemy.exc import (
 
 from agent.refunds.ports import KeyReused, Payment, Refund
 from storage.shop.database import Database, payouts
+
+_BY_KEY = select(payouts).where(payouts.c.idempotency_key == bindparam("key"))
 
 # The database was lost, locked or too busy: a commit may have gone through or not.
 _OUTCOME_UNKNOWN = (OperationalError, InterfaceError, InternalError, TimeoutError)
@@ -63,8 +65,7 @@ class ShopPayments:
 
 
 def _find(connection: Connection, refund: Refund) -> Payment | None:
-    query = select(payouts).where(payouts.c.idempotency_key == refund.key)
-    row = connection.execute(query).mappings().one_or_none()
+    row = connection.execute(_BY_KEY, {"key": refund.key}).mappings().one_or_none()
     if row is None:
         return None
     paid = (row["order_id"], row["customer_id"], row["amount_paise"])

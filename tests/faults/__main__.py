@@ -49,7 +49,9 @@ async def _everything(given: argparse.Namespace) -> bool:
     if task is not None:
         # As Ctrl-C: our own processes end with us.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    well = await _rounds(LONG, given.seed, runs=given.runs, kills=given.kills)
+    well = True
+    if given.runs or given.kills:
+        well = await _rounds(LONG, given.seed, runs=given.runs, kills=given.kills)
     if given.deaths:
         _say("single deaths")
         well = await _rounds(DEATHS, given.seed, runs=0, kills=given.deaths) and well

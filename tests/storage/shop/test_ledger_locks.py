@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, Select, Update, event
@@ -26,10 +27,16 @@ def statements() -> Iterator[list[str]]:
     """Every SELECT so far, as PostgreSQL would get it."""
     heard: list[str] = []
 
-    def listen(_connection: object, statement: object, *_rest: object) -> None:
+    def listen(
+        _connection: object,
+        statement: object,
+        _many: object,
+        values: dict[str, Any],
+        _options: object,
+    ) -> None:
         if isinstance(statement, Select):
             text = str(
-                statement.compile(
+                statement.params(values).compile(
                     dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True}
                 )
             )
