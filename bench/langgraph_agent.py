@@ -8,6 +8,7 @@ a plain Redis doesn't have, so it runs on SQLite alone.
 # Typed where the extra is installed, and unknown where it isn't.
 # pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingModuleSource=false
+# pyright: reportMissingTypeStubs=false
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_sdk.web.async_client import AsyncWebClient
@@ -46,6 +47,8 @@ log = logging.getLogger("casethread")
 
 START_SECONDS = 10.0
 """How long Slack may take for each question at the start."""
+LIMITED_SECONDS = 60.0
+LIMITED_PAUSE_SECONDS = 2.0
 DRAIN_SECONDS = 6.0
 """With what follows it, a stop takes less than 10 s: what supervisors wait before they kill."""
 
@@ -255,8 +258,8 @@ async def _remember_shop(store: CaseStore, shop: Shop) -> None:
 async def _identity(client: AsyncWebClient) -> Identity:
     """Who we are in the workspace; the first question to Slack, so it also checks the token."""
     try:
-        me = await ask(client, "auth.test", seconds=START_SECONDS)
-        bot = await ask(client, "bots.info", seconds=START_SECONDS, bot=me.get("bot_id", ""))
+        me = await _ask(client, "auth.test")
+        bot = await _ask(client, "bots.info", bot=me.get("bot_id", ""))
     except SlackError as error:
         raise ConfigurationError(_token_trouble("SLACK_BOT_TOKEN", error)) from error
     return Identity(
@@ -271,7 +274,7 @@ async def _identity(client: AsyncWebClient) -> Identity:
 async def _check_slack(settings: Settings, client: AsyncWebClient) -> None:
     app_client = make_client(_secret(settings.slack_app_token), settings.slack_api_url)
     try:
-        await ask(app_client, "apps.connections.open", seconds=START_SECONDS)
+        await _ask(app_client, "apps.connections.open")
     except SlackError as error:
         raise ConfigurationError(_token_trouble("SLACK_APP_TOKEN", error)) from error
     channels = [("CASETHREAD_CASE_CHANNELS", each) for each in settings.case_channels]
@@ -279,8 +282,10 @@ async def _check_slack(settings: Settings, client: AsyncWebClient) -> None:
         channels.append(("CASETHREAD_APPROVALS_CHANNEL", settings.approvals_channel))
     for setting, channel in channels:
         try:
-            info = await ask(client, "conversations.info", seconds=START_SECONDS, channel=channel)
+            info = await _ask(client, "conversations.info", channel=channel)
         except SlackError as error:
+            if error.may_pass:
+                raise ConfigurationError(_away(error)) from error
             raise ConfigurationError(
                 f"{setting}: Slack can't show the channel {channel} ({error.reason}); copy its id"
                 " from the channel's details in Slack."
@@ -295,7 +300,24 @@ def _token_trouble(setting: str, error: SlackError) -> str:
     refused = ("invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired")
     if error.reason in refused:
         return f"{setting}: Slack refuses this token ({error.reason}); copy it from the app's page."
+    return _away(error)
+
+
+def _away(error: SlackError) -> str:
     return f"SLACK_API_URL: Slack can't be reached or refused the question ({error})."
+
+
+async def _ask(client: AsyncWebClient, method: str, **arguments: str) -> dict[str, Any]:
+    """A question at the start. A rate limit is waited for: it is over within a minute, and who
+    starts us again sooner would meet it again. Raises `SlackError`."""
+    ends = time.monotonic() + LIMITED_SECONDS
+    while True:
+        try:
+            return await ask(client, method, seconds=START_SECONDS, **arguments)
+        except SlackError as error:
+            if error.reason != "ratelimited" or time.monotonic() > ends:
+                raise
+            await asyncio.sleep(LIMITED_PAUSE_SECONDS)
 
 
 def _secret(value: object) -> str:

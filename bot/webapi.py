@@ -6,6 +6,7 @@ For questions and answers around a click. Posting, which must happen exactly onc
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import aiohttp
@@ -14,6 +15,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from agent.errors import CasethreadError
 
+_CODE = re.compile("[a-z0-9_]+")
+_PASSING = frozenset(
+    {"ratelimited", "internal_error", "fatal_error", "request_timeout", "service_unavailable"}
+)
+
 
 class SlackError(CasethreadError):
     """Slack refused, was away or too slow. `reason` is its error code or the kind of failure."""
@@ -21,6 +27,11 @@ class SlackError(CasethreadError):
     def __init__(self, method: str, reason: str) -> None:
         super().__init__(f"{method}: {reason}")
         self.reason = reason
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same question may be answered later: it wasn't Slack's word on it."""
+        return self.reason in _PASSING or _CODE.fullmatch(self.reason) is None
 
 
 async def ask(

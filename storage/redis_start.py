@@ -26,6 +26,10 @@ async def examine(link: Link, *, read_only: bool) -> Sequence[str]:
     `StoreAway` when Redis is there and refuses for a while.
     """
     info = await _info(link)
+    if info is not None and info.get("loading", "0") != "0":
+        # Until it has read its files it answers nothing else, and says that it has none.
+        await _check_layout(link, read_only=read_only)
+        info = await _info(link)
     if info is not None:
         _refuse_unfit(link.place, info, read_only=read_only)
     warnings = _warnings(link.place, info)

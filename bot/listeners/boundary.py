@@ -76,9 +76,9 @@ def on_click(
             click = Click.model_validate(body)
             async with asyncio.timeout(DEADLINE_SECONDS):
                 line = await handle(desk, click)
-                if line:
-                    await desk.tell(click.by, click.place, line)
-            return await ack()
+                told = not line or await desk.tell(click.by, click.place, line)
+            # Without an acknowledgement Slack itself tells the person that it didn't work.
+            return await ack() if told else _no_ack()
 
         async def failed() -> BoltResponse:
             container = body.get("container", {})

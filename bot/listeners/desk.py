@@ -150,8 +150,8 @@ class FrontDesk:
             return MODAL_LATE
         return None
 
-    async def tell(self, user: str, place: Place, text: str) -> None:
-        """A line that only this person sees; best effort. `text` is plain."""
+    async def tell(self, user: str, place: Place, text: str) -> bool:
+        """A line that only this person sees; best effort: whether it was shown. `text` is plain."""
         arguments = {"channel": place.channel, "user": user, "text": escape(text)}
         if place.thread_ts:
             arguments["thread_ts"] = place.thread_ts
@@ -159,3 +159,5 @@ class FrontDesk:
             await send(self.client, "chat.postEphemeral", seconds=ANSWER_SECONDS, **arguments)
         except SlackError as error:
             log.warning("A private line could not be shown: %s", error)
+            return False
+        return True

@@ -111,6 +111,23 @@ async def test_a_start_that_waits_for_slack_ends_at_once_with_sigint(tmp_path: P
         assert await bot.wait() == 0
 
 
+async def test_a_start_waits_for_a_rate_limit(tmp_path: Path) -> None:
+    async with slack_and_bot(tmp_path, {}) as (slack, bot):
+        slack.faults.refuse("conversations.info", "ratelimited")
+        await bot.start()
+        await slack.until(lambda: slack.sockets.connected, timeout_seconds=30)
+    assert any(call.method == "conversations.info" and not call.ok for call in slack.calls)
+
+
+async def test_a_start_while_slack_fails_blames_no_setting_of_ours(tmp_path: Path) -> None:
+    async with slack_and_bot(tmp_path, {}) as (slack, bot):
+        slack.faults.server_error("conversations.info")
+        await bot.start()
+        assert await bot.wait() == 2
+        (line,) = bot.log_tail().splitlines()
+    assert line.startswith("SLACK_API_URL: Slack can't be reached")
+
+
 @pytest.mark.parametrize(
     ("changed", "named"),
     [

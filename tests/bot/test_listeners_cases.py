@@ -200,9 +200,23 @@ async def test_when_slack_cannot_say_who_pressed_nothing_happens(
 async def test_a_slow_slack_delays_no_acknowledgement(office: Office, root: Message) -> None:
     line = await status_line(office, root)
     office.slack.faults.slow("users.info", 10)
-    office.slack.faults.slow("chat.postEphemeral", 10)
 
     assert (await office.person("Ravi").click(line, "Take over")).acked
+    assert private(office, "Ravi") == [CANT_CHECK]
+
+
+async def test_when_no_private_line_can_be_shown_slack_says_that_the_click_did_nothing(
+    office: Office, root: Message
+) -> None:
+    line = await status_line(office, root)
+    before = await office.inbox(case_of(root))
+    for spoil in (
+        lambda: office.slack.faults.slow("chat.postEphemeral", 10),
+        lambda: office.slack.faults.server_error("chat.postEphemeral"),
+    ):
+        spoil()
+        assert not (await office.person("Gita").click(line, "Take over")).acked
+    assert await office.inbox(case_of(root)) == before
 
 
 async def test_a_button_of_a_case_the_store_does_not_know_is_answered(office: Office) -> None:

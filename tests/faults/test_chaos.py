@@ -33,5 +33,5 @@ async def test_whole_cases_survive_a_few_deaths_and_lost_answers(tmp_path: Path)
 async def test_two_workers_meet_at_a_case_and_the_loser_does_nothing(
     tmp_path: Path, how: How
 ) -> None:
-    met = await meet(tmp_path, how, 6)
+    met = await meet(tmp_path, how, 3)
     assert not met.wrong, met.wrong

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from agent.errors import ConfigurationError, StoreAway, StoreError
 from agent.ports import CaseStore
 from storage import check_store, open_store
+from storage.redis_link import Link
 from storage.sqlite import open_sqlite
 from tests.contracts.samples import CASE_ID, event
 from tests.redis_proxy import RedisProxy, bulk
@@ -221,6 +222,18 @@ async def test_a_redis_that_still_loads_is_away_and_not_misconfigured(
         with pytest.raises(StoreAway, match="loading"):
             await check_store(store)
         await store.close()
+
+
+async def test_a_redis_is_judged_by_what_it_says_once_it_has_loaded(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = iter([FIT | {"loading": "1", "aof_enabled": "0"}, FIT])
+
+    async def info(link: Link) -> Mapping[str, object]:
+        return next(said)
+
+    monkeypatch.setattr("storage.redis_start._info", info)
+    assert await warnings(open_store(server.url())) == []
 
 
 # Looking on ------------------------------------------------------------------------------------
