@@ -18,7 +18,7 @@ import docstring_parser
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from agent.approval import Card
-from agent.errors import ToolError
+from agent.errors import LeaseLost, ToolError
 from agent.run import Json
 from agent.text import plain_words
 
@@ -258,9 +258,10 @@ class Called:
 
 
 async def call_tool(tools: Mapping[str, Tool], name: str, context: Context, given: Json) -> Called:
-    """Run one call and turn whatever happens into something the loop can use; never raises.
+    """Run one call and turn whatever happens into something the loop can use.
 
-    This is the one place where everything a tool may raise is caught: our faults go to the log,
+    Raises `LeaseLost` alone: somebody else has the case, and nothing of this call counts. This is
+    the one place where everything a tool may raise is caught: our faults go to the log,
     and the model gets safe words.
     """
     wanted = tools.get(name)
@@ -271,6 +272,8 @@ async def call_tool(tools: Mapping[str, Tool], name: str, context: Context, give
         return _called(await wanted(context, given))
     except ToolError as error:
         return Called(text=_result_text(str(error)), is_error=True)
+    except LeaseLost:
+        raise
     except Exception:
         log.exception("tool %s failed in run %s, call %s", name, context.run_id, context.call_id)
         return Called(text=UNAVAILABLE, is_error=True, crashed=True)

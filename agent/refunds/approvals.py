@@ -81,7 +81,7 @@ class RefundApprovals:
         return _card_now(request.card, row or _known(await self._ledger.find(request.key), request))
 
     async def look_up(self, key: str, card: Card | None, *, token: int) -> Found | None:
-        row = await self._ledger.find(key)
+        row = await self._ledger.find_or_bar(key)
         if row is not None and row.status is RefundStatus.WAITING:
             # Its call failed before a lead could be asked.
             row = await self._ledger.close(

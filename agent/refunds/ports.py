@@ -284,6 +284,14 @@ class Ledger(Protocol):
 
     async def find(self, key: str) -> Refund | None: ...
 
+    async def find_or_bar(self, key: str) -> Refund | None:
+        """The row; where there is none, from now on none can be made under this key.
+
+        A `propose` that comes after that raises `LeaseLost`: somebody was told that nothing was
+        paid.
+        """
+        ...
+
     async def history(self, order_id: str) -> Sequence[Refund]:
         """All rows of an order, oldest first."""
         ...

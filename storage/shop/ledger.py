@@ -84,6 +84,20 @@ class ShopLedger:
         row = await self._database.read(lambda connection: _row(connection, key))
         return None if row is None else refund_of(row)
 
+    async def find_or_bar(self, key: str) -> Refund | None:
+        def find_or_bar_now(connection: Connection) -> Refund | None:
+            row = _row(connection, key)
+            if row is not None:
+                return refund_of(row)
+            if connection.scalar(_FENCE, {"key": key}) is None:
+                connection.execute(insert(fences).values(idempotency_key=key, token=0))
+            return None
+
+        try:
+            return await self._database.write(find_or_bar_now)
+        except IntegrityError:  # a proposal came in between: find it
+            return await self._database.write(find_or_bar_now)
+
     async def history(self, order_id: str) -> Sequence[Refund]:
         def read(connection: Connection) -> Sequence[Refund]:
             query = select(refunds).where(refunds.c.order_id == order_id)
@@ -193,6 +207,11 @@ def _propose(
     if known is not None:
         return _same_proposal(refund_of(known), proposal)
 
+    if connection.scalar(_FENCE, {"key": proposal.key}) is not None:
+        raise LeaseLost(f"Refund {proposal.key} was given up before it was begun.")
+    # A row and its fence come together: a fence without a row is a key that was given up. That no
+    # two can write one key's fence keeps this proposal and whoever gives it up apart.
+    connection.execute(insert(fences).values(idempotency_key=proposal.key, token=0))
     standing = _standing(connection, proposal.customer_id, proposal.order_id)
     refusal = standing.refusal(proposal.amount_paise)
     if refusal != "no_such_order" and _declined_in_this_run(connection, proposal):

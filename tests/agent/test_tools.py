@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from agent import Agent, Context, HandOff, Pause, Tool, ToolError, ask_customer, tool
 from agent.case import Handoff, Question, Reply
+from agent.errors import LeaseLost
 from agent.run import Json
 from agent.tools import MAX_RESULT_CHARACTERS, UNAVAILABLE, Called, ToolReturn, call_tool
 from bot.local.claude import Turn, call, calls, say
@@ -241,6 +242,16 @@ async def test_an_unknown_tool_gets_an_error_that_names_the_known_ones(bench: Be
     assert "'get_weather'" in result["content"]
     assert "propose_refund" in result["content"]
     assert (await bench.run()).status == "done"
+
+
+async def test_a_tool_that_finds_its_lease_lost_has_no_result() -> None:
+    @tool
+    async def late(context: Context) -> str:
+        """Act too late."""
+        raise LeaseLost("somebody else has the case")
+
+    with pytest.raises(LeaseLost):
+        await called(late)
 
 
 async def test_a_crash_gives_the_model_safe_words_and_the_log_everything(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -103,3 +104,38 @@ async def test_what_would_be_refused_is_refused_when_it_is_withdrawn(shop: Shop)
 async def test_what_was_proposed_before_is_not_withdrawn(shop: Shop) -> None:
     row = await waiting(shop)
     assert await shop.ledger.propose(proposal(), RULES, withdrawn=True) == row
+
+
+async def test_a_proposal_that_was_given_up_before_it_was_begun_is_never_begun(
+    shop: Shop,
+) -> None:
+    assert await shop.ledger.find_or_bar("run_1:call_1") is None
+    for _ in range(2):
+        with pytest.raises(LeaseLost, match=r"^Refund run_1:call_1 was given up before it was b"):
+            await shop.ledger.propose(proposal(), RULES)
+    assert await shop.ledger.find_or_bar("run_1:call_1") is None
+    assert await shop.ledger.find("run_1:call_1") is None
+    other = await shop.ledger.propose(proposal(key="run_1:call_2"), RULES)
+    assert other.status is RefundStatus.WAITING
+
+
+async def test_a_proposal_that_was_begun_is_found_instead_of_barred(shop: Shop) -> None:
+    row = await waiting(shop)
+    assert await shop.ledger.find_or_bar(row.key) == row
+    assert await shop.ledger.propose(proposal(), RULES) == row
+    decided = await shop.ledger.decide(row.key, replace(approve(row), token=1), RULES)
+    assert decided.result == "approved"
+
+
+async def test_of_a_proposal_and_its_giving_up_at_once_one_comes_first(shop: Shop) -> None:
+    for number in range(20):
+        key = f"run_1:call_{number}"
+        made, barred = await asyncio.gather(
+            shop.ledger.propose(proposal(key=key), RULES),
+            shop.ledger.find_or_bar(key),
+            return_exceptions=True,
+        )
+        if barred is None:
+            assert isinstance(made, LeaseLost)
+        else:
+            assert made == barred
