@@ -213,6 +213,8 @@ STARTS_IN_VAIN = (
     "Redis at ",
     "CASETHREAD_STORE_URL: can't reach Redis at ",
     "SLACK_API_URL: Slack can't be reached",
+    # One that stands still in the middle of a write holds the shop's SQLite file for as long.
+    "CASETHREAD_SHOP_URL: The shop's database can't be opened: database is locked",
 )
 LISTENER, TOO_LATE = "A listener failed on ", "TimeoutError"
 
