@@ -351,6 +351,9 @@ class World:
             fetch_photo=self._fetch_photo,
             read_thread=self._read_thread,
             waiting=self.waiting,
+            # Real time, and here an owner that is held moves nothing: after it, the look for a stop
+            # sign would go through the hand of whoever is at work by then.
+            look_seconds=3_600.0,
         )
 
     async def ask(self, *given: Any, **named: Any) -> Any:
