@@ -32,7 +32,8 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
     What has a result is never run again. Returns early when an event has to be looked at first.
     """
     c.update(nudges=0)
-    await _answer_reads(h, c)
+    if not await _answer_reads(h, c):
+        return
     for call in c.open_calls():
         if _would_repeat(h, c, call):
             c.answer(call["id"], NOT_CONFIRMED, is_error=True)
@@ -42,7 +43,9 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
         resumed = c.running.started == call["id"]
         if not await _may_start(h, c, call):
             return
-        stopped = resumed and await c.has_stop_sign()
+        if resumed and c.unsaved:
+            await c.save()
+        stopped = resumed and await c.has_stop_sign(since_save=False)
         called = await _timed_call(h, c, call, stopped=stopped)
         if called.pause is not None and not _answered_already(c, call, called.pause):
             await _pause(h, c, call, called.pause)
@@ -73,22 +76,26 @@ def reject_calls(c: Claimed, text: str) -> list[Json]:
     return [tool_result(call["id"], text, is_error=True) for call in calls]
 
 
-async def _answer_reads(h: Harness, c: Claimed) -> None:
-    """Run the calls that change nothing side by side; their results are kept before any effect.
+async def _answer_reads(h: Harness, c: Claimed) -> bool:
+    """Run the calls that change nothing side by side; an effect's start keeps their results.
 
-    One that needs a person or time after all is left open, for its turn among the others.
+    One that needs a person or time after all is left open, for its turn among the others. False
+    when an event has to be looked at first.
     """
     reads = [call for call in c.open_calls() if _kind(h, call) == "reads"]
     if not reads:
-        return
+        return True
+    try:
+        await c.save(guarded=not c.carrying_out)
+    except InboxChanged:
+        return False
     started = time.monotonic()
     done = await asyncio.gather(*(_call(h, c, call) for call in reads))
     for call, called in zip(reads, done, strict=True):
         if called.text is not None and called.hand_off is None:
             await _take_result(h, c, call, called)
     _worked(c, time.monotonic() - started)
-    if c.open_calls():
-        await c.save()
+    return True
 
 
 def _would_repeat(h: Harness, c: Claimed, call: Json) -> bool:

@@ -50,8 +50,9 @@ class Claimed:
         record: Record,
         now: Clock,
         waiting: Waiting,
-        on_saved: Callable[[], None],
+        on_saved: Callable[[bool], None],
     ) -> None:
+        """`on_saved` is called after each save, with whether it put posts into the outbox."""
         self._store = store
         self._lease = lease
         self._now = now
@@ -59,6 +60,7 @@ class Claimed:
         self._on_saved = on_saved
         self._case = record.case
         self.run = record.run
+        self._saved = record.case, record.run
         self.messages: list[Json] = list(record.messages)
         self.seen = 0
         """Highest seq of the inbox that was read."""
@@ -107,8 +109,9 @@ class Claimed:
 
     @property
     def unsaved(self) -> bool:
-        """Something was applied, appended, traced or posted since the last save."""
-        return any(self._sizes())
+        """Something changed since the last save."""
+        case, run = self._saved
+        return case is not self._case or run is not self.run or any(self._sizes())
 
     # Changing ------------------------------------------------------------------------------
 
@@ -188,24 +191,22 @@ class Claimed:
         """Events not yet applied, oldest first: what the store told with the last load or save,
         once, and after that as it is now."""
         stored, self._inbox = self._inbox, None
-        if stored is None:
-            return await self.inbox_now()
-        self._see(stored)
-        return stored
+        return await self.inbox_now() if stored is None else self._unread(stored)
 
     async def inbox_now(self) -> Sequence[StoredEvent]:
         """Events not yet applied, asked for anew."""
         self._inbox = None
-        stored = await self._store.inbox(self._lease)
-        self._see(stored)
-        return stored
+        return self._unread(await self._store.inbox(self._lease))
 
-    async def has_stop_sign(self) -> bool:
+    async def has_stop_sign(self, *, since_save: bool = True) -> bool:
         """An event is stored that takes the case from the agent.
 
-        Only a glance: what it sees still counts as not read.
+        Only a glance: what it sees still counts as not read. `since_save` False: what the store
+        told with the last load or save will do, where that wasn't read yet.
         """
-        stored = await self._store.inbox(self._lease)
+        stored = self._inbox
+        if since_save or stored is None:
+            stored = await self._store.inbox(self._lease)
         return any(self._stops(each.event.fact) for each in stored)
 
     def due_at(self) -> float | None:
@@ -253,16 +254,20 @@ class Claimed:
                 inbox_seen=self.seen if guarded else None,
             ),
         )
+        has_posts = bool(self._posts)
         if self.run is not None:
             for entry in self._entries:
                 trace.write_log(self.run, entry)
         for changes in (self._appended, self._entries, self._applied, self._posts):
             changes.clear()
+        self._saved = self._case, self.run
         self.images.clear()
-        self._on_saved()
+        self._on_saved(has_posts)
 
-    def _see(self, stored: Sequence[StoredEvent]) -> None:
+    def _unread(self, stored: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
+        """Those that aren't applied here already, with a save to come. All count as read."""
         self.seen = max([self.seen, *(each.seq for each in stored)])
+        return [each for each in stored if each.event.event_id not in self._applied]
 
     def _stops(self, fact: Fact) -> bool:
         match fact:

@@ -20,19 +20,17 @@ class _Private(Protocol):
     def __call__(self, text: str, person: str = "") -> None: ...
 
 
-async def settle_decided(h: Harness, c: Claimed) -> bool:
+async def settle_decided(h: Harness, c: Claimed) -> None:
     """A row that a lead decided comes before any other event.
 
     One that was closed without being saved here waits for what closed it: that comes again.
     """
     run = c.run
     if run is None or run.status is not Status.WAITING_APPROVAL or run.pending is None:
-        return False
+        return
     card = await h.approvals().current(request_of(run, run.pending, token=c.token))
-    if not is_decided(card):
-        return False
-    settle(c, run.pending, card)
-    return True
+    if is_decided(card):
+        settle(c, run.pending, card)
 
 
 async def decide(h: Harness, c: Claimed, event: Event, fact: Decided) -> None:

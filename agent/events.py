@@ -31,7 +31,7 @@ from agent.case import (
     WrongCustomer,
 )
 from agent.claimed import Claimed
-from agent.decisions import decide, settle_decided
+from agent.decisions import decide
 from agent.endings import hand_off, is_decided, remember, settle, show_card, start_run
 from agent.harness import Harness, request_of
 from agent.messages import reply_content
@@ -50,13 +50,15 @@ _KEPT_FEEDBACK = 20
 
 
 async def apply(h: Harness, c: Claimed) -> None:
-    """Take in all that is stored for the case and what is due, and save it."""
+    """Take in all that is stored for the case and what is due."""
     stored = await c.inbox()
+    if c.unsaved and (stored or c.case.unsettled):
+        # A turn that was paid for: what comes now may fail.
+        await c.save()
     if any(isinstance(each.event.fact, CustomerChosen) for each in stored):
         # One read of the thread at this moment fills the gaps that Slack's delivery left.
         await h.read_thread(c.case_id)
         stored = await c.inbox_now()
-    changed = await settle_decided(h, c)
     for event, ids in _edits_folded_in(stored):
         if c.carrying_out:
             # What a lead approved is paid before anything else is looked at, a take-over too.
@@ -65,15 +67,12 @@ async def apply(h: Harness, c: Claimed) -> None:
             # A save holds one run, and this event may start another: the last one's end goes first.
             await c.save()
         await _apply_one(h, c, event)
-        changed = True
         if c.carrying_out and isinstance(event.fact, TookOver | Deleted):
             # A decision that another worker made came first; this event waits for its payment.
             break
         c.done_with(*ids)
-    changed = await apply_timers(h, c) or changed
-    changed = await look_up_unsettled(h, c) or changed
-    if changed:
-        await c.save()
+    await apply_timers(h, c)
+    await look_up_unsettled(h, c)
 
 
 async def _apply_one(h: Harness, c: Claimed, event: Event) -> None:

@@ -15,6 +15,7 @@ from agent.calls import answer_calls, reject_calls
 from agent.case import Line
 from agent.claimed import Claimed
 from agent.claude import Failure, Turn
+from agent.decisions import settle_decided
 from agent.endings import finish, hand_off
 from agent.errors import InboxChanged
 from agent.harness import Harness
@@ -47,6 +48,7 @@ async def advance(h: Harness, c: Claimed) -> None:
     Raises `LeaseLost` when another worker took the case: nothing more may be written then.
     """
     charge_lost_call(h, c)
+    await settle_decided(h, c)
     with telemetry.tracer().start_as_current_span("casethread.work") as span:
         await _work(h, c)
         if c.run is not None:
@@ -55,20 +57,28 @@ async def advance(h: Harness, c: Claimed) -> None:
 
 
 async def _work(h: Harness, c: Claimed) -> None:
+    new_turn = False
     while True:
-        if not c.carrying_out:
+        # What follows a new turn at once is saved only if no event came meanwhile.
+        if not (new_turn or c.carrying_out):
             await events.apply(h, c)
         run = c.run
         if run is None or run.status is not Status.RUNNING or (run.retry_at or 0) > h.now():
-            return
+            break
         if c.messages[-1]["role"] == "assistant":
             await conclude(h, c, run)
+            new_turn = False
         else:
-            await ask(h, c, run)
+            new_turn = await ask(h, c, run)
+    if c.unsaved:
+        await c.save()
 
 
-async def ask(h: Harness, c: Claimed, run: Run) -> None:
-    """One model call: limits first, then the request; whatever comes of it is saved."""
+async def ask(h: Harness, c: Claimed, run: Run) -> bool:
+    """One model call: limits first, then a save, then the request. True when a turn came.
+
+    It is saved with what follows from it at once, and before anything outside is done.
+    """
     if reason := h.limits.reached(run):
         await hand_off(h, c, reason)
     elif run.model not in h.prices:
@@ -77,12 +87,16 @@ async def ask(h: Harness, c: Claimed, run: Run) -> None:
     else:
         if run.heard:
             hear(c)
+        if c.unsaved:
+            await c.save()
         answer = await ask_claude(h, c)
-        if isinstance(answer, Failure):
-            await _failed(h, c, answer)
-        elif answer is not None:
+        if isinstance(answer, Turn):
             await _take(h, c, answer)
-    await c.save()
+            return c.messages[-1]["role"] == "assistant"
+        if answer is not None:
+            await _failed(h, c, answer)
+        await c.save()
+    return False
 
 
 async def conclude(h: Harness, c: Claimed, run: Run) -> None:
@@ -91,7 +105,6 @@ async def conclude(h: Harness, c: Claimed, run: Run) -> None:
     match run.stop_reason:
         case "tool_use" if calls_of(turn):
             await answer_calls(h, c)
-            return
         case "tool_use":
             await _nudge(h, c, CALL_OR_REPLY)
         case "end_turn" if run.heard:
@@ -99,7 +112,6 @@ async def conclude(h: Harness, c: Claimed, run: Run) -> None:
             hear(c, after=reject_calls(c, CALL_CUT_OFF))
         case "end_turn" if text_of(turn):
             await _end(h, c, text_of(turn))
-            return
         case "end_turn":
             await _nudge(h, c, WRITE_THE_REPLY)
         case "max_tokens":
@@ -109,10 +121,8 @@ async def conclude(h: Harness, c: Claimed, run: Run) -> None:
             await _nudge(h, c, CALL_OR_REPLY)
         case "pause_turn":
             await ask(h, c, run)
-            return
         case reason:
             await hand_off(h, c, f"Claude stopped for a reason we can't act on: {reason}.")
-    await c.save()
 
 
 def hear(c: Claimed, after: list[Json] | None = None) -> None:

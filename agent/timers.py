@@ -20,14 +20,14 @@ LOOK_FOR_POST_SECONDS = 5.0
 """When the reminder of an expired pause is not posted yet."""
 
 
-async def apply_timers(h: Harness, c: Claimed) -> bool:
-    """A reminder, then expiry, when a pause lasts too long. True when something was done."""
+async def apply_timers(h: Harness, c: Claimed) -> None:
+    """A reminder, then expiry, when a pause lasts too long."""
     run = c.run
     if run is None or run.pending is None or run.waiting_since is None:
-        return False
+        return
     pending, now = run.pending, h.now()
     if now < h.waiting.pause_due_at(pending):
-        return False
+        return
     if pending.reminded_at is None:
         if pending.card is not None:
             post_id = c.say(ApprovalReminder(title=pending.card.title))
@@ -36,27 +36,25 @@ async def apply_timers(h: Harness, c: Claimed) -> bool:
             post_id = c.say(reminder)
         c.update(pending=replace(pending, reminded_at=now, reminder_post=post_id))
         c.note("reminder", waits_for=pending.kind)
-        return True
-    found_out = pending.reminder_post is not None
+        return
     if pending.reminder_post is not None:
         # While Slack is away nobody reads it, and who can't read it has no time to answer.
         posted = await h.store.posted(c.case_id, pending.reminder_post)
         if posted is None:
             c.rest_until(now + LOOK_FOR_POST_SECONDS)
-            return False
+            return
         reminded_at = max(pending.reminded_at, float(posted.message_id or 0))
         pending = replace(pending, reminded_at=reminded_at, reminder_post=None)
         c.update(pending=pending)
         if now < h.waiting.pause_due_at(pending):
-            return True
+            return
     # An answer in time may be in the thread and not here yet: it wins, so look before closing.
     if not await h.read_thread(c.case_id):
         c.rest_until(now + READ_AGAIN_SECONDS)
-        return found_out
+        return
     if len(await c.inbox_now()) > 0:
-        return found_out
+        return
     await _expire(h, c, pending)
-    return True
 
 
 async def _expire(h: Harness, c: Claimed, pending: Pending) -> None:
@@ -76,7 +74,7 @@ async def _expire(h: Harness, c: Claimed, pending: Pending) -> None:
     await hand_off(h, c, f"Nobody answered in time: no {who} did.")
 
 
-async def look_up_unsettled(h: Harness, c: Claimed) -> bool:
+async def look_up_unsettled(h: Harness, c: Claimed) -> None:
     """What became of payments that nobody knew of at a handoff; staff read it when it is known."""
     now = h.now()
     due = [each for each in c.case.unsettled if each.look_at <= now] if c.known else []
@@ -98,4 +96,3 @@ async def look_up_unsettled(h: Harness, c: Claimed) -> bool:
             card = Approval(card=found.card, openers=c.case.openers, run_id=run_id)
             c.say(card, update_of=each.post_id)
         c.note("payment", key=each.key, text=found.text)
-    return bool(due)

@@ -93,7 +93,7 @@ class Desk:
             record=await self.store.load(lease),
             now=self.harness.now,
             waiting=self.harness.waiting,
-            on_saved=lambda: None,
+            on_saved=lambda has_posts: None,
         )
         released = False
         while not released:

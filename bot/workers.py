@@ -174,8 +174,9 @@ class Workers:
                     await mail.send()
             await self._store.renew(lease, seconds=0)
 
-    def _saved(self, mail: _Mail) -> None:
-        mail.kick()
+    def _saved(self, mail: _Mail, *, has_posts: bool) -> None:
+        if has_posts:
+            mail.kick()
         task = asyncio.current_task()
         if self._draining and task is not None:
             # The one place where nothing is half done.
@@ -190,7 +191,7 @@ class Workers:
             record=await self._store.load(lease),
             now=harness.now,
             waiting=harness.waiting,
-            on_saved=lambda: self._saved(mail),
+            on_saved=lambda has_posts: self._saved(mail, has_posts=has_posts),
         )
         failures = self._failures.get(lease.case_id)
         if failures is not None and failures.count >= GIVE_UP_AFTER:
@@ -236,7 +237,7 @@ class _Held:
 
 
 class _Mail:
-    """The case's outbox, sent whenever a save put something in, one sending at a time."""
+    """The case's outbox, sent at first and whenever a save put something in, one at a time."""
 
     def __init__(
         self,
@@ -251,6 +252,10 @@ class _Mail:
         self._claimed_at = now()
         self._on_dead_root = on_dead_root
         self._kicked = asyncio.Event()
+        # A former owner may have left posts.
+        self._kicked.set()
+        self._is_empty = False
+        """What was there at the last kick is out."""
         self._sending = asyncio.Lock()
 
     def kick(self) -> None:
@@ -269,10 +274,15 @@ class _Mail:
     async def send(self) -> float | None:
         """Send what is there; None when all is out, else the Unix time to try again."""
         async with self._sending:
+            if self._is_empty and not self._kicked.is_set():
+                return None
             self._kicked.clear()
-            return await self._poster.drain(
+            self._is_empty = False
+            retry_at = await self._poster.drain(
                 self._held.lease,
                 claimed_at=self._claimed_at,
                 seconds_left=self._held.seconds_left,
                 on_dead_root=self._on_dead_root,
             )
+            self._is_empty = retry_at is None
+            return retry_at

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Connection, bindparam, func, select
+
 from agent.refunds.ports import RefundStatus
 from storage.shop.database import Database, refunds
-from storage.shop.rows import sum_paise
+
+_REFUNDED = select(func.sum(refunds.c.amount_paise)).where(
+    refunds.c.status == RefundStatus.PAID.value,
+    refunds.c.run_id.is_not(None),
+    refunds.c.settled_at >= bindparam("since"),
+)
 
 
 async def refunded_since(database: Database, at: float) -> int:
     """What the agent's refunds that were paid at that Unix time or later come to, in paise."""
-    return await database.read(
-        lambda connection: sum_paise(
-            connection,
-            refunds.c.status == RefundStatus.PAID.value,
-            refunds.c.run_id.is_not(None),
-            refunds.c.settled_at >= at,
-        )
-    )
+
+    def read(connection: Connection) -> int:
+        return int(connection.scalar(_REFUNDED, {"since": at}) or 0)
+
+    return await database.read(read)

@@ -35,8 +35,8 @@ from agent.refunds.ports import (
     Refusal,
     Rules,
 )
-from storage.shop.database import Database, fences, lock, orders, refunds
-from storage.shop.rows import StoredApproval, refund_of, reserving, stored_approvals, sum_paise
+from storage.shop.database import Database, fences, holds_everything, lock, orders, refunds
+from storage.shop.rows import StoredApproval, refund_of, reserving, stored_approvals
 
 AUTOMATIC_WINDOW_SECONDS = 24 * 60 * 60
 
@@ -44,6 +44,37 @@ AUTOMATIC_WINDOW_SECONDS = 24 * 60 * 60
 _BY_KEY = select(refunds).where(refunds.c.idempotency_key == bindparam("key"))
 _LOCK_ROW = select(refunds).where(refunds.c.id == bindparam("row_id")).with_for_update()
 _FENCE = select(fences.c.token).where(fences.c.idempotency_key == bindparam("key"))
+_NEW_FENCE = insert(fences)
+_NEWER_FENCE = update(fences).where(fences.c.idempotency_key == bindparam("key"))
+_NEW_ROW = insert(refunds)
+# A row that is still what it was when it was read: status, version and digest.
+_CHANGE = update(refunds).where(
+    refunds.c.id == bindparam("row_id"),
+    refunds.c.status == bindparam("was_status"),
+    refunds.c.version == bindparam("was_version"),
+    refunds.c.shown_digest == bindparam("was_shown_digest"),
+)
+# Exactly this was declined in the same run, as asked or as a first lead cut it.
+_DECLINED_IN_RUN = select(
+    exists().where(
+        refunds.c.order_id == bindparam("order_id"),
+        refunds.c.run_id == bindparam("run_id"),
+        refunds.c.status == RefundStatus.DECLINED.value,
+        refunds.c.reason == bindparam("reason"),
+        or_(
+            refunds.c.proposed_paise == bindparam("amount_paise"),
+            refunds.c.amount_paise == bindparam("amount_paise"),
+        ),
+    )
+)
+# Refunds on the order itself count already, of any age.
+_RECENT_AUTOMATIC = select(func.sum(refunds.c.amount_paise)).where(
+    refunds.c.customer_id == bindparam("customer_id"),
+    refunds.c.order_id != bindparam("order_id"),
+    refunds.c.automatic,
+    refunds.c.created_at >= bindparam("since"),
+    reserving(),
+)
 _EVER_DECLINED = select(
     exists().where(
         refunds.c.order_id == bindparam("order_id"),
@@ -90,7 +121,7 @@ class ShopLedger:
             if row is not None:
                 return refund_of(row)
             if connection.scalar(_FENCE, {"key": key}) is None:
-                connection.execute(insert(fences).values(idempotency_key=key, token=0))
+                connection.execute(_NEW_FENCE, {"idempotency_key": key, "token": 0})
             return None
 
         try:
@@ -211,7 +242,7 @@ def _propose(
         raise LeaseLost(f"Refund {proposal.key} was given up before it was begun.")
     # A row and its fence come together: a fence without a row is a key that was given up. That no
     # two can write one key's fence keeps this proposal and whoever gives it up apart.
-    connection.execute(insert(fences).values(idempotency_key=proposal.key, token=0))
+    connection.execute(_NEW_FENCE, {"idempotency_key": proposal.key, "token": 0})
     standing = _standing(connection, proposal.customer_id, proposal.order_id)
     refusal = standing.refusal(proposal.amount_paise)
     if refusal != "no_such_order" and _declined_in_this_run(connection, proposal):
@@ -227,27 +258,28 @@ def _propose(
         needs_approvals = standing.needs_approvals(proposal.amount_paise, rules)
     automatic = status is RefundStatus.INTENDED
     connection.execute(
-        insert(refunds).values(
-            idempotency_key=proposal.key,
-            digest=proposal.digest,
-            shown_digest=proposal.digest,
-            run_id=proposal.run_id,
-            call_id=proposal.call_id,
-            customer_id=proposal.customer_id,
-            order_id=proposal.order_id,
-            proposed_paise=proposal.amount_paise,
-            amount_paise=proposal.amount_paise,
-            reason=proposal.reason,
-            explanation=proposal.explanation,
-            status=status.value,
-            automatic=automatic,
-            version=1,
-            needs_approvals=needs_approvals,
-            refusal=refusal,
-            refundable_paise=standing.refundable_paise if refusal else None,
-            created_at=now,
-            intended_at=now if automatic else None,
-        )
+        _NEW_ROW,
+        {
+            "idempotency_key": proposal.key,
+            "digest": proposal.digest,
+            "shown_digest": proposal.digest,
+            "run_id": proposal.run_id,
+            "call_id": proposal.call_id,
+            "customer_id": proposal.customer_id,
+            "order_id": proposal.order_id,
+            "proposed_paise": proposal.amount_paise,
+            "amount_paise": proposal.amount_paise,
+            "reason": proposal.reason,
+            "explanation": proposal.explanation,
+            "status": status.value,
+            "automatic": automatic,
+            "version": 1,
+            "needs_approvals": needs_approvals,
+            "refusal": refusal,
+            "refundable_paise": standing.refundable_paise if refusal else None,
+            "created_at": now,
+            "intended_at": now if automatic else None,
+        },
     )
     return _written(connection, proposal.key)
 
@@ -265,31 +297,24 @@ def _same_proposal(known: Refund, proposal: Proposal) -> Refund:
 
 
 def _declined_in_this_run(connection: Connection, proposal: Proposal) -> bool:
-    """Whether a lead declined exactly this in the same run, as asked or as a first lead cut it."""
-    found = exists().where(
-        refunds.c.order_id == proposal.order_id,
-        refunds.c.run_id == proposal.run_id,
-        refunds.c.status == RefundStatus.DECLINED.value,
-        refunds.c.reason == proposal.reason,
-        or_(
-            refunds.c.proposed_paise == proposal.amount_paise,
-            refunds.c.amount_paise == proposal.amount_paise,
-        ),
-    )
-    return bool(connection.scalar(select(found)))
+    values = {
+        "order_id": proposal.order_id,
+        "run_id": proposal.run_id,
+        "reason": proposal.reason,
+        "amount_paise": proposal.amount_paise,
+    }
+    return bool(connection.scalar(_DECLINED_IN_RUN, values))
 
 
 def _needs_lead(
     connection: Connection, proposal: Proposal, standing: _Standing, rules: Rules, *, now: float
 ) -> bool:
-    recent_automatic = sum_paise(
-        connection,
-        refunds.c.customer_id == proposal.customer_id,
-        refunds.c.order_id != proposal.order_id,  # those on this order count already, of any age
-        refunds.c.automatic,
-        refunds.c.created_at >= now - AUTOMATIC_WINDOW_SECONDS,
-        reserving(),
-    )
+    values = {
+        "customer_id": proposal.customer_id,
+        "order_id": proposal.order_id,
+        "since": now - AUTOMATIC_WINDOW_SECONDS,
+    }
+    recent_automatic = int(connection.scalar(_RECENT_AUTOMATIC, values) or 0)
     counted = proposal.amount_paise + standing.agent_paise + recent_automatic
     if counted > rules.approval_limit_paise:
         return True
@@ -423,8 +448,8 @@ def _written(connection: Connection, key: str) -> Refund:
 def _locked_row(connection: Connection, key: str) -> RowMapping | None:
     """The row as it stands once its customer, its order and itself are locked."""
     found = _row(connection, key)
-    if found is None:
-        return None
+    if found is None or holds_everything(connection):
+        return found
     lock(connection, customer_id=found["customer_id"] or "", order_id=found["order_id"])
     return connection.execute(_LOCK_ROW, {"row_id": found["id"]}).mappings().one()
 
@@ -436,26 +461,21 @@ def _pass_fence(connection: Connection, key: str, token: int) -> None:
     """
     newest: int | None = connection.scalar(_FENCE, {"key": key})
     if newest is None:
-        connection.execute(insert(fences).values(idempotency_key=key, token=token))
+        connection.execute(_NEW_FENCE, {"idempotency_key": key, "token": token})
     elif newest > token:
         raise LeaseLost(f"Refund {key} was looked at under lease {newest}, after {token}.")
     elif newest < token:
-        of_row = fences.c.idempotency_key == key
-        connection.execute(update(fences).where(of_row).values(token=token))
+        connection.execute(_NEWER_FENCE, {"key": key, "token": token})
 
 
 def _change(connection: Connection, row: RowMapping, **values: object) -> Refund:
-    """Write a row that is still what it was when it was read: status, version and digest."""
-    changed = connection.execute(
-        update(refunds)
-        .where(
-            refunds.c.id == row["id"],
-            refunds.c.status == row["status"],
-            refunds.c.version == row["version"],
-            refunds.c.shown_digest == row["shown_digest"],
-        )
-        .values(**values)
-    )
-    if changed.rowcount != 1:
+    """Write a row that is still what it was when it was read."""
+    was = {
+        "row_id": row["id"],
+        "was_status": row["status"],
+        "was_version": row["version"],
+        "was_shown_digest": row["shown_digest"],
+    }
+    if connection.execute(_CHANGE, was | values).rowcount != 1:
         raise RuntimeError(f"Refund {row['idempotency_key']} changed under its lock.")
     return _written(connection, row["idempotency_key"])

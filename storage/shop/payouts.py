@@ -15,6 +15,8 @@ from sqlalchemy.exc import (
 from agent.refunds.ports import KeyReused, Payment, Refund
 from storage.shop.database import Database, payouts
 
+# Statements are built once: building one costs more than running it.
+_NEW_PAYOUT = insert(payouts)
 _BY_KEY = select(payouts).where(payouts.c.idempotency_key == bindparam("key"))
 
 # The database was lost, locked or too busy: a commit may have gone through or not.
@@ -38,14 +40,15 @@ class ShopPayments:
                 return earlier
             reference = f"CW{secrets.token_hex(5).upper()}"
             connection.execute(
-                insert(payouts).values(
-                    idempotency_key=refund.key,
-                    order_id=refund.order_id,
-                    customer_id=refund.customer_id,
-                    amount_paise=refund.amount_paise,
-                    reference=reference,
-                    paid_at=self._now(),
-                )
+                _NEW_PAYOUT,
+                {
+                    "idempotency_key": refund.key,
+                    "order_id": refund.order_id,
+                    "customer_id": refund.customer_id,
+                    "amount_paise": refund.amount_paise,
+                    "reference": reference,
+                    "paid_at": self._now(),
+                },
             )
             return Payment(status="paid", reference=reference)
 

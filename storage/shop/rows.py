@@ -1,9 +1,9 @@
-"""Refund rows as records, and the sums over them that orders and the ledger both read."""
+"""Refund rows as records, and which of them reserve money."""
 
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
+from sqlalchemy import ColumnElement, RowMapping
 
 from agent.refunds.ports import RESERVING, LeadApproval, Refund, RefundStatus
 from storage.shop.database import refunds
@@ -21,12 +21,6 @@ class StoredApproval(TypedDict):
 def reserving() -> ColumnElement[bool]:
     """Rows whose money is gone, on its way, or may be either."""
     return refunds.c.status.in_(sorted(status.value for status in RESERVING))
-
-
-def sum_paise(connection: Connection, *conditions: ColumnElement[bool]) -> int:
-    """The sum of the amounts of the refund rows that meet all conditions; 0 when none does."""
-    total = select(func.sum(refunds.c.amount_paise)).where(*conditions)
-    return int(connection.scalar(total) or 0)
 
 
 def stored_approvals(row: RowMapping) -> Sequence[StoredApproval]:

@@ -151,7 +151,7 @@ class Bench:
             record=await self.store.load(lease),
             now=self.clock,
             waiting=self.waiting,
-            on_saved=lambda: None,
+            on_saved=lambda has_posts: None,
         )
         return lease, claimed
 

@@ -293,7 +293,7 @@ class World:
             record=await store.load(lease),
             now=self.clock,
             waiting=self.waiting,
-            on_saved=lambda: None,
+            on_saved=lambda has_posts: None,
         )
         harness = self._harness(store)
         for _ in range(LONGEST_WORK):

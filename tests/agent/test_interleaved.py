@@ -27,7 +27,7 @@ async def each_moment(
     undisturbed = Fate(None)
     async with worlds.new(undisturbed) as bench:
         await bench.open(WORDS)
-    assert undisturbed.writes >= 3
+    assert undisturbed.writes >= 2
     for number in range(undisturbed.writes):
         fate = Fate(number)
         async with worlds.new(fate) as bench:

@@ -1,6 +1,7 @@
 """What the ledger's transactions lock, as a database with row locks is asked for it.
 
-SQLite has none: there a transaction holds the whole database. So the statements are looked at.
+SQLite has none: there a transaction holds the whole database. So the ledger is told here that it
+runs on another one, and its statements are looked at.
 """
 
 from __future__ import annotations
@@ -15,17 +16,23 @@ from sqlalchemy import Connection, Engine, Select, Update, event
 from sqlalchemy.dialects import postgresql
 
 from agent.refunds.ports import Payment, RefundStatus
-from storage.shop import Shop
+from storage.shop import Shop, database, ledger
 from tests.storage.shop.world import NOON, RULES, approve, decline, proposal, waiting
 
 CUSTOMER = "SELECT customers.id FROM customers WHERE customers.id = 'cust_asha' FOR UPDATE"
 ORDER = "SELECT orders.id FROM orders WHERE orders.id = '4471' FOR UPDATE"
 
 
+def _holds_nothing(_connection: Connection) -> bool:
+    return False
+
+
 @pytest.fixture
-def statements() -> Iterator[list[str]]:
+def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Every SELECT so far, as PostgreSQL would get it."""
     heard: list[str] = []
+    for module in (database, ledger):
+        monkeypatch.setattr(module, "holds_everything", _holds_nothing)
 
     def listen(
         _connection: object,
