@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from agent import trace
 from agent.case import (
@@ -27,6 +27,8 @@ from agent.limits import Waiting
 from agent.messages import calls_of, tool_result
 from agent.ports import CaseStore, Change, Clock, Lease, Record, StoredEvent
 from agent.run import FINAL, TRANSITIONS, Json, Run, Status
+
+_Record = TypeVar("_Record", Case, Run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +122,7 @@ class Claimed:
 
     def amend(self, **changes: Any) -> None:
         """Change the case."""
-        self._case = replace(self.case, **changes)
+        self._case = _changed(self.case, changes)
 
     def start(self, run: Run, messages: Sequence[Json]) -> None:
         """A new run of the case, with its first messages."""
@@ -137,7 +139,7 @@ class Claimed:
         status: Status = changes.get("status", run.status)
         if status is not run.status and status not in TRANSITIONS[run.status]:
             raise ValueError(f"{run.run_id}: {run.status} can't become {status}")
-        self.run = replace(run, **changes)
+        self.run = _changed(run, changes)
 
     def append(self, message: Json) -> None:
         """Append a message to the conversation; a turn of the model exactly as it came."""
@@ -335,3 +337,14 @@ class Claimed:
             can_mend_customer=working and not run.proposed,
             can_take_over=working,
         )
+
+
+def _changed(record: _Record, changes: dict[str, Any]) -> _Record:
+    """As `dataclasses.replace`, which sets each of the many fields anew: a run is changed some
+    eighty times. Raises `TypeError` for a field that the record doesn't have."""
+    before = vars(record)
+    if unknown := changes.keys() - before.keys():
+        raise TypeError(f"{type(record).__name__} has no {sorted(unknown)}")
+    changed = object.__new__(type(record))
+    vars(changed).update(before, **changes)
+    return changed
