@@ -1,23 +1,28 @@
 """CPU of this process for one refund run, each way of doing it in each round.
 
 Rounds instead of one way after the other: what else the machine does then falls on all of them,
-and what counts is the median of the ratios within a round.
+and what counts is the median of the ratios within a round. Casethread runs on uvloop, as its
+processes do; the others on asyncio's own loop, as they come. The bare SDK runs on both.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import itertools
 import statistics
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import anthropic
+import uvloop
 
+from agent.run import Json
 from bench.engine import engine_desk, wake_up_costs
 from bench.langgraph_agent import HOW_TO_GET_IT, graph_agent, is_installed
 from bench.plain import Save, canned, plain_loop, redis_saver, sqlite_saver
@@ -31,9 +36,45 @@ ROUNDS = 30
 CALLS = 5
 SHOP, STORE = "shop", "sqlite-store"
 """How the names of their threads begin."""
-BARE = "bare SDK"
+BARE, SDK = "bare SDK", "SDK on aiohttp and uvloop"
 HARNESS_SQLITE, HARNESS_REDIS = "Casethread, SQLite", "Casethread, Redis"
 LANGGRAPH = "LangGraph, SQLite"
+
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loop:
+    """An event loop that runs while something is asked of it, and what is open on it."""
+
+    runner: asyncio.Runner
+    parts: ExitStack
+
+    def run(self, work: Callable[[], Awaitable[Part]]) -> Part:
+        async def whole() -> Part:
+            return await work()
+
+        return self.runner.run(whole())
+
+    def open(self, part: AbstractAsyncContextManager[Part]) -> Part:
+        async def close() -> None:
+            await part.__aexit__(None, None, None)
+
+        opened = self.run(part.__aenter__)
+        self.parts.callback(self.run, close)
+        return opened
+
+
+@contextmanager
+def _loops() -> Generator[tuple[Loop, Loop]]:
+    """Asyncio's own, and the one of our processes."""
+    with (
+        asyncio.Runner() as plain,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as fast,
+        ExitStack() as parts,
+    ):
+        yield Loop(runner=plain, parts=parts), Loop(runner=fast, parts=parts)
 
 
 @dataclass(kw_only=True)
@@ -41,6 +82,7 @@ class Way:
     """One way to do the run; seconds of CPU in each round, of which the shop's and the store's."""
 
     name: str
+    loop: Loop
     play: Callable[[], Awaitable[None]]
     seconds: list[float] = field(default_factory=list[float])
     shop: list[float] = field(default_factory=list[float])
@@ -48,98 +90,110 @@ class Way:
 
 
 async def measure(folder: Path, *, full: bool) -> Sequence[Table]:
+    # Loops of their own can't run in a thread that has one.
+    return await asyncio.to_thread(_measure, folder)
+
+
+def _measure(folder: Path) -> Sequence[Table]:
     (folder / "redis").mkdir()
     server = RedisServer(folder / "redis", "--appendonly", "yes")
     try:
         with claude_elsewhere() as base_url:
-            ways = await _without_engine(folder, base_url, server)
-            engines = [
-                await _with_engine(folder, base_url, "SQLite", None, "memory://"),
-                await _with_engine(folder, base_url, "Redis", server.url(3), server.url(3)),
-            ]
-            costs = [
-                await wake_up_costs("memory://", "in memory, beside SQLite"),
-                await wake_up_costs(server.url(4), "Redis"),
-            ]
+            with _loops() as (plain, ours):
+                ways = _without_engine(plain, ours, folder, base_url, server)
+            engines: list[tuple[str, list[Way]]] = []
+            places = [("SQLite", None, "memory://"), ("Redis", server.url(3), server.url(3))]
+            for name, store_url, engine_url in places:
+                with _loops() as (plain, ours):
+                    at = engine_desk(folder / f"engine-{name}", base_url, store_url, engine_url)
+                    engines.append((name, _with_engine(plain, ours, base_url, name, at)))
+            with _loops() as (_, ours):
+                costs = [
+                    ours.run(lambda: wake_up_costs("memory://", "in memory, beside SQLite")),
+                    ours.run(lambda: wake_up_costs(server.url(4), "Redis")),
+                ]
     finally:
         server.kill()
     return [_ways_table(ways), _parts_table(ways), _engine_table(engines), _wake_up_table(costs)]
 
 
-async def _without_engine(folder: Path, base_url: str, server: RedisServer) -> list[Way]:
-    async with AsyncExitStack() as parts:
-        bare, aiohttp = await _clients(parts, base_url)
-        on_sqlite = await parts.enter_async_context(desk(folder / "sqlite", base_url))
-        on_redis = await parts.enter_async_context(
-            desk(folder / "on-redis", base_url, store_url=server.url(1))
-        )
-        into_sqlite = await parts.enter_async_context(sqlite_saver(folder / "plain.db"))
-        into_redis = await parts.enter_async_context(redis_saver(server.url(2)))
-        frozen = on_sqlite.harness.agent.frozen
-        messages = (await on_sqlite.refund()).messages
-        tools = canned(messages)
+def _without_engine(
+    plain: Loop, ours: Loop, folder: Path, base_url: str, server: RedisServer
+) -> list[Way]:
+    on_sqlite = ours.open(desk(folder / "sqlite", base_url))
+    on_redis = ours.open(desk(folder / "on-redis", base_url, store_url=server.url(1)))
+    frozen = on_sqlite.harness.agent.frozen
+    messages = _messages(ours, on_sqlite)
+    tools = canned(messages)
+    bare = _client(plain, base_url)
+    bare_on_ours = _client(ours, base_url)
+    aiohttp = _client(ours, base_url, http_client=anthropic.DefaultAioHttpClient())
+    into_sqlite = plain.open(sqlite_saver(folder / "plain.db"))
+    into_redis = plain.open(redis_saver(server.url(2)))
 
-        async def plain(save: Save) -> None:
-            steps = await plain_loop(bare, frozen, messages[0], tools, run_id="r1", save=save)
-            _all_done(steps)
+    async def afternoon(save: Save) -> None:
+        steps = await plain_loop(bare, frozen, messages[0], tools, run_id="r1", save=save)
+        _all_done(steps)
 
-        ways = [
-            Way(name=BARE, play=lambda: bare_calls(bare, frozen, messages)),
-            Way(name="SDK on aiohttp", play=lambda: bare_calls(aiohttp, frozen, messages)),
-            Way(name="plain loop, SQLite", play=lambda: plain(into_sqlite)),
-            Way(name="plain loop, Redis", play=lambda: plain(into_redis)),
-            Way(name=HARNESS_SQLITE, play=lambda: _refund(on_sqlite)),
-            Way(name=HARNESS_REDIS, play=lambda: _refund(on_redis)),
-        ]
-        if is_installed():
-            path = folder / "langgraph.db"
-            graph = await parts.enter_async_context(graph_agent(path, base_url, frozen, tools))
+    ways = [
+        Way(name=BARE, loop=plain, play=lambda: bare_calls(bare, frozen, messages)),
+        Way(
+            name=f"{BARE}, on uvloop",
+            loop=ours,
+            play=lambda: bare_calls(bare_on_ours, frozen, messages),
+        ),
+        Way(name=SDK, loop=ours, play=lambda: bare_calls(aiohttp, frozen, messages)),
+        Way(name="plain loop, SQLite", loop=plain, play=lambda: afternoon(into_sqlite)),
+        Way(name="plain loop, Redis", loop=plain, play=lambda: afternoon(into_redis)),
+        Way(name=HARNESS_SQLITE, loop=ours, play=lambda: _refund(on_sqlite)),
+        Way(name=HARNESS_REDIS, loop=ours, play=lambda: _refund(on_redis)),
+    ]
+    if is_installed():
+        graph = plain.open(graph_agent(folder / "langgraph.db", base_url, frozen, tools))
+        numbers = itertools.count()
 
-            numbers = itertools.count()
+        async def on_graph() -> None:
+            answers = ["Here it is.", "Approved."]
+            run_id = f"run {next(numbers)}"
+            _all_done(await graph.run(WORDS, answers, run_id=run_id))
 
-            async def on_graph() -> None:
-                answers = ["Here it is.", "Approved."]
-                run_id = f"run {next(numbers)}"
-                _all_done(await graph.run(WORDS, answers, run_id=run_id))
-
-            ways.append(Way(name=LANGGRAPH, play=on_graph))
-        await _play(ways)
-        return ways
-
-
-async def _with_engine(
-    folder: Path, base_url: str, name: str, store_url: str | None, engine_url: str
-) -> tuple[str, list[Way]]:
-    """The run without and with the engine, beside the bare SDK."""
-    async with AsyncExitStack() as parts:
-        bare, _ = await _clients(parts, base_url)
-        one = await parts.enter_async_context(
-            engine_desk(folder / f"engine-{name}", base_url, store_url, engine_url)
-        )
-        frozen = one.harness.agent.frozen
-        messages = (await one.refund()).messages
-        ways = [
-            Way(name=BARE, play=lambda: bare_calls(bare, frozen, messages)),
-            Way(name=name, play=lambda: _refund(one)),
-        ]
-        await _play(ways)
-        return name, ways
+        ways.append(Way(name=LANGGRAPH, loop=plain, play=on_graph))
+    _play(ways)
+    return ways
 
 
-async def _clients(
-    parts: AsyncExitStack, base_url: str
-) -> tuple[anthropic.AsyncAnthropic, anthropic.AsyncAnthropic]:
-    """The SDK as it comes, and on its aiohttp transport."""
-    bare = anthropic.AsyncAnthropic(api_key="sk-ant-local", base_url=base_url, max_retries=0)
-    aiohttp = anthropic.AsyncAnthropic(
-        api_key="sk-ant-local",
-        base_url=base_url,
-        max_retries=0,
-        http_client=anthropic.DefaultAioHttpClient(),
+def _with_engine(
+    plain: Loop,
+    ours: Loop,
+    base_url: str,
+    name: str,
+    at: AbstractAsyncContextManager[Desk],
+) -> list[Way]:
+    """The run with the engine, beside the bare SDK."""
+    bare = _client(plain, base_url)
+    one = ours.open(at)
+    frozen = one.harness.agent.frozen
+    messages = _messages(ours, one)
+    ways = [
+        Way(name=BARE, loop=plain, play=lambda: bare_calls(bare, frozen, messages)),
+        Way(name=name, loop=ours, play=lambda: _refund(one)),
+    ]
+    _play(ways)
+    return ways
+
+
+def _client(
+    loop: Loop, base_url: str, http_client: anthropic.DefaultAioHttpClient | None = None
+) -> anthropic.AsyncAnthropic:
+    client = anthropic.AsyncAnthropic(
+        api_key="sk-ant-local", base_url=base_url, max_retries=0, http_client=http_client
     )
-    await parts.enter_async_context(bare)
-    await parts.enter_async_context(aiohttp)
-    return bare, aiohttp
+    return loop.open(client)
+
+
+def _messages(loop: Loop, one: Desk) -> Sequence[Json]:
+    """Of a whole run."""
+    return loop.run(one.refund).messages
 
 
 async def _refund(one: Desk) -> None:
@@ -152,7 +206,7 @@ def _all_done(calls: int) -> None:
         raise RuntimeError(f"a run took {calls} calls, not {CALLS}")
 
 
-async def _play(ways: Sequence[Way]) -> None:
+def _play(ways: Sequence[Way]) -> None:
     for number in range(WARM_UP + ROUNDS):
         if number == WARM_UP:
             # What one way brought in is no work of the others' garbage collections.
@@ -160,7 +214,7 @@ async def _play(ways: Sequence[Way]) -> None:
             gc.freeze()
         for way in ways:
             before = _cpu()
-            await way.play()
+            way.loop.run(way.play)
             used = [after - earlier for after, earlier in zip(_cpu(), before, strict=True)]
             if number >= WARM_UP:
                 for kept, seconds in zip((way.seconds, way.shop, way.store), used, strict=True):
@@ -217,7 +271,7 @@ def _ways_table(ways: Sequence[Way]) -> Table:
 
 def _parts_table(ways: Sequence[Way]) -> Table:
     by_name = {way.name: way for way in ways}
-    sdk = statistics.median(by_name["SDK on aiohttp"].seconds)
+    sdk = statistics.median(by_name[SDK].seconds)
     rows: list[Sequence[str]] = []
     for name in (HARNESS_SQLITE, HARNESS_REDIS):
         way = by_name[name]
@@ -228,7 +282,7 @@ def _parts_table(ways: Sequence[Way]) -> Table:
         rows.append((name, *(f"{value:.1f}" for value in values)))
     return Table(
         title="What it is made of, ms",
-        headings=("", "all", "SDK on aiohttp", "shop", "store's thread", "rest"),
+        headings=("", "all", SDK, "shop", "store's thread", "rest"),
         rows=rows,
         note="The Redis store has no thread: its work is in the rest.",
     )

@@ -5,13 +5,13 @@ Whoever waits for an answer is told through a list in Redis, `bench:stops`.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import uvloop
 from redis.asyncio import Redis
 
 import bot.workers
@@ -83,4 +83,4 @@ async def _no_dead_root(case_id: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(work(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])))
+    uvloop.run(work(sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])))

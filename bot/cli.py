@@ -15,6 +15,7 @@ import sys
 from collections.abc import Generator
 
 import click
+import uvloop
 from rich.console import Console
 
 from agent.errors import ConfigurationError, StoreError
@@ -58,7 +59,7 @@ def start(port: int | None, no_browser: bool, fresh: bool) -> None:
         settings = load_settings()
         if settings.slack_configured:
             set_up_logging(settings.log, sys.stderr)
-            asyncio.run(_serve(settings))
+            uvloop.run(_serve(settings))
             return
         code = _open_workspace(settings, port=port, fresh=fresh, open_browser=not no_browser)
     sys.exit(code)
@@ -84,7 +85,7 @@ def worker() -> None:
                 "redis://HOST:PORT/DB here and for casethread start"
             )
         set_up_logging(settings.log, sys.stderr)
-        asyncio.run(_serve(settings, listen=False))
+        uvloop.run(_serve(settings, listen=False))
 
 
 @main.command()

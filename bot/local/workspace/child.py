@@ -17,6 +17,8 @@ import signal
 import sys
 from pathlib import Path
 
+import uvloop
+
 from agent.errors import ConfigurationError, StoreError
 from agent.refunds.ports import Payment, Payments, Refund
 from bot.app import running_bot
@@ -35,7 +37,7 @@ def main() -> None:
     try:
         settings = load_settings(env_file=None)
         set_up_logging(settings.log, sys.stderr)
-        asyncio.run(_serve(settings, folder, parent))
+        uvloop.run(_serve(settings, folder, parent))
     except (ConfigurationError, StoreError) as error:
         sys.stderr.write(redacted(" ".join(str(error).split())) + "\n")
         sys.exit(2 if isinstance(error, ConfigurationError) else 1)
