@@ -94,10 +94,7 @@ def encode_json(value: Json) -> bytes:
 
 
 def decode_json(raw: bytes, name: str) -> Json:
-    try:
-        return json.loads(raw)
-    except ValueError as error:
-        raise StoreError(f"{name} is not JSON: {error}") from error
+    return _parse(raw, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,11 +141,22 @@ def _decode(adapter: TypeAdapter[_Record], raw: bytes, name: str) -> _Record:
 
 
 def _fields(raw: bytes, name: str) -> Json:
-    try:
-        fields = from_json(raw)
-    except ValueError:
-        # pydantic's parser refuses the escapes of lone surrogates, the standard library's doesn't.
-        fields = decode_json(raw, name)
+    fields = _parse(raw, name)
     if not isinstance(fields, dict):
         raise StoreError(f"{name} is not a JSON object")
     return cast("dict[str, Any]", fields)
+
+
+def _parse(raw: bytes, name: str) -> Any:
+    try:
+        return from_json(raw)
+    except ValueError:
+        # pydantic's parser, which is the faster one, refuses the escapes of lone surrogates.
+        return _parse_slowly(raw, name)
+
+
+def _parse_slowly(raw: bytes, name: str) -> Any:
+    try:
+        return json.loads(raw)
+    except ValueError as error:
+        raise StoreError(f"{name} is not JSON: {error}") from error

@@ -7,7 +7,6 @@ as the JSON of `Posted`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from agent.errors import StoreError
@@ -72,7 +71,7 @@ def or_nothing(number: float | None) -> Value:
 def place_arguments(posted: Mapping[str, Posted]) -> Sequence[Value]:
     arguments: list[Value] = []
     for post_id, place in posted.items():
-        arguments += (post_id, codec.encode_json(asdict(place)))
+        arguments += (post_id, codec.encode_json(vars(place)))
     return arguments
 
 

@@ -217,6 +217,23 @@ async def test_one_connection_that_died_unseen_is_enough_to_give_all_idle_ones_u
     assert proxy.unheard == 1
 
 
+async def test_a_call_that_finds_no_connection_free_does_not_wait_for_ever(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.redis_link.CONNECTIONS", 1)
+    store = open_store(server.url())
+    await store.remember("shop", "one")
+    server.ask("CLIENT", "PAUSE", 60_000, "WRITE")
+    slow = asyncio.create_task(store.deliver(CASE_ID, event()))
+    await asyncio.sleep(0)
+    with impatience(), pytest.raises(StoreAway, match="no connection is free"):
+        await store.ready(limit=1)
+    server.ask("CLIENT", "UNPAUSE")
+    assert await slow
+    assert await store.ready(limit=1) == [CASE_ID]
+    await store.close()
+
+
 # Lost answers ----------------------------------------------------------------------------------
 
 
