@@ -11,6 +11,16 @@ from storage import open_store
 from tests.contracts.samples import CASE_ID, event
 
 
+def refusal(url: str) -> str:
+    """In one line, and without what is secret in the URL."""
+    with pytest.raises(ConfigurationError) as raised:
+        open_store(url)
+    message = str(raised.value)
+    assert "\n" not in message
+    assert "secret" not in message
+    return message
+
+
 async def test_three_slashes_name_a_file_from_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,12 +63,7 @@ async def test_two_names_of_one_file_are_one_store(tmp_path: Path) -> None:
     ],
 )
 def test_any_other_address_is_refused_in_one_line_without_its_password(url: str) -> None:
-    with pytest.raises(ConfigurationError) as raised:
-        open_store(url)
-    message = str(raised.value)
-    assert message.startswith("CASETHREAD_STORE_URL: cases are kept in sqlite:///PATH")
-    assert "\n" not in message
-    assert "secret" not in message
+    assert refusal(url).startswith("CASETHREAD_STORE_URL: cases are kept in sqlite:///PATH")
 
 
 @pytest.mark.parametrize(
@@ -75,19 +80,12 @@ def test_any_other_address_is_refused_in_one_line_without_its_password(url: str)
     ],
 )
 def test_a_redis_address_that_says_too_little_or_too_much_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError) as raised:
-        open_store(url)
-    message = str(raised.value)
-    assert message.startswith("CASETHREAD_STORE_URL must be redis://HOST:PORT/DB")
-    assert "\n" not in message
-    assert "secret" not in message
+    assert refusal(url).startswith("CASETHREAD_STORE_URL must be redis://HOST:PORT/DB")
 
 
 @pytest.mark.parametrize("option", ["ssl_cert_reqs=secret", "ssl_secret=1"])
 def test_a_wrong_option_for_tls_is_refused(option: str) -> None:
-    with pytest.raises(ConfigurationError, match="option after the") as raised:
-        open_store(f"rediss://localhost:6379/0?{option}")
-    assert "secret" not in str(raised.value)
+    assert "option after the" in refusal(f"rediss://localhost:6379/0?{option}")
 
 
 @pytest.mark.parametrize("url", ["sqlite:///", "sqlite:///:memory:"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -20,20 +20,6 @@ from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 
 HERE = Posted(channel="C1", message_id="1.1")
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    folder = tmp_path_factory.mktemp("redis")
-    started = RedisServer(folder, "--appendonly", "yes", "--appendfsync", "always")
-    yield started
-    started.kill()
-
-
-@pytest.fixture
-def server(running: RedisServer) -> RedisServer:
-    running.ask("FLUSHALL")
-    return running
 
 
 @pytest.fixture

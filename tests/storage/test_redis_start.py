@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,19 +17,6 @@ from tests.redis_proxy import RedisProxy, bulk
 from tests.redis_server import RedisServer
 
 FIT = {"redis_mode": "standalone", "maxmemory_policy": "noeviction", "aof_enabled": 1}
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    started = RedisServer(tmp_path_factory.mktemp("redis"), "--appendonly", "yes")
-    yield started
-    started.kill()
-
-
-@pytest.fixture
-def server(running: RedisServer) -> RedisServer:
-    running.ask("FLUSHALL")
-    return running
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,19 +22,6 @@ from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 
 HEAD = f"casethread:{{{CASE_ID}}}"
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    started = RedisServer(tmp_path_factory.mktemp("redis"), "--appendonly", "yes")
-    yield started
-    started.kill()
-
-
-@pytest.fixture
-def server(running: RedisServer) -> RedisServer:
-    running.ask("FLUSHALL")
-    return running
 
 
 @pytest.fixture
