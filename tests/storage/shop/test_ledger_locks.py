@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from sqlalchemy import Connection, Engine, Select, Update, event
+from sqlalchemy import Connection, Engine, Select, Update, create_mock_engine, event
 from sqlalchemy.dialects import postgresql
 
 from agent.refunds.ports import Payment, RefundStatus
 from storage.shop import Shop, database, ledger
+from storage.shop.database import holds_everything
 from tests.storage.shop.world import NOON, RULES, approve, decline, proposal, waiting
 
 CUSTOMER = "SELECT customers.id FROM customers WHERE customers.id = 'cust_asha' FOR UPDATE"
@@ -52,6 +53,14 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     event.listen(Engine, "before_execute", listen)
     yield heard
     event.remove(Engine, "before_execute", listen)
+
+
+@pytest.mark.parametrize("url", ["postgresql://", "mysql://", "mssql://", "oracle://"])
+def test_rows_are_locked_on_every_database_but_sqlite(url: str) -> None:
+    def run_nothing(*_given: object) -> None: ...
+
+    assert not holds_everything(cast("Connection", create_mock_engine(url, run_nothing)))
+    assert holds_everything(cast("Connection", create_mock_engine("sqlite://", run_nothing)))
 
 
 async def test_a_proposal_locks_its_customer_and_then_its_order_before_it_reads(
