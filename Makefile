@@ -1,7 +1,8 @@
-# PYTHON makes .venv, JOBS is how many processes run the tests, ARGS goes to the casethread command:
+# PYTHON makes .venv, JOBS is how many processes run the tests (here for two cores: one more than
+# cores, since tests also wait), ARGS goes to the casethread command:
 #   make run ARGS='--port 8080'
 PYTHON ?= python3
-JOBS ?= 2
+JOBS ?= 3
 EXAMPLES ?= 2000
 RUNS ?= 200
 KILLS ?= 300
@@ -48,7 +49,7 @@ play: install
 	@exec $(BIN)/casethread play $(ARGS)
 
 test: install
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup $(ARGS)
 
 check: lint test
 

@@ -10,11 +10,11 @@ from decimal import Decimal
 from agent import trace
 from agent.case import FetchedPhoto
 from agent.claimed import Claimed
-from agent.claude import Failure, Turn
 from agent.definition import MAX_TOKENS
 from agent.harness import Harness
 from agent.messages import photos_in, stored_images, with_images, with_stored
 from agent.run import Run, Status, Usage
+from agent.turn import Failure, Turn
 
 PHOTO_RETRY_SECONDS = (5.0, 15.0, 45.0)
 

@@ -11,7 +11,6 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -19,6 +18,7 @@ import anthropic
 import httpx2
 
 from agent.run import Json, Usage
+from agent.turn import Failure, Turn
 
 log = logging.getLogger(__name__)
 
@@ -29,42 +29,6 @@ _DROP_UNVERIFIED = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 
 # The SDK obeys any Retry-After, even of days: this bounds a call with all its retries.
 DEADLINE_SECONDS = 180.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Turn:
-    """A usable answer. `content` and all else in `message` are exactly what the API sent."""
-
-    message: Json
-    usage: Usage
-    request_id: str | None
-    seconds: float
-
-    @property
-    def content(self) -> Any:
-        return self.message.get("content")
-
-    @property
-    def stop_reason(self) -> str | None:
-        reason = self.message.get("stop_reason")
-        return reason if reason is None else str(reason)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Failure:
-    """No usable answer. `temporary`: trying again later can help."""
-
-    temporary: bool
-    what: str
-    """In a word for the trace: a status or the kind of failure."""
-    detail: str
-    """For the log; may hold the API's own words."""
-    maybe_charged: bool
-    """The request was sent and no error answer came back: it may cost money all the same."""
-    history_changed: bool = False
-    """The API says that a thinking block does not belong to this conversation."""
-    request_id: str | None
-    seconds: float
 
 
 class Claude:

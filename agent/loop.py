@@ -14,7 +14,6 @@ from agent.asking import ask_claude, charge_lost_call, count_attempt
 from agent.calls import answer_calls, reject_calls
 from agent.case import Line
 from agent.claimed import Claimed
-from agent.claude import Failure, Turn
 from agent.decisions import settle_decided
 from agent.endings import finish, hand_off
 from agent.errors import InboxChanged
@@ -27,6 +26,7 @@ from agent.messages import (
     words_blocks,
 )
 from agent.run import Json, Run, Status
+from agent.turn import Failure, Turn
 
 log = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ import logging
 from collections.abc import Iterable
 from decimal import Decimal
 
-from agent.claude import Failure, Turn
 from agent.messages import blocks_of
 from agent.run import Json, Run
+from agent.turn import Failure, Turn
 
 log = logging.getLogger("casethread.trace")
 

@@ -18,10 +18,10 @@ from agent.refunds.ports import RefundStatus
 from bench.report import Table, percentile
 from bench.runs import sample_shop
 from bench.server import SHORT_WORDS, claude_elsewhere
-from bot.app import agents_refunds
 from bot.local.play.process import BotProcess
 from bot.local.slack import LocalSlack, Message
 from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
+from bot.records import agents_refunds
 from bot.settings import Settings, load_settings
 from tests.redis_server import RedisServer
 

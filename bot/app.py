@@ -1,4 +1,4 @@
-"""The composition root: settings → parts → run → drain. The only file that names storage."""
+"""The composition root: settings → parts → run → drain."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
@@ -26,7 +24,7 @@ from agent.limits import Limits, Waiting
 from agent.ports import CaseStore, Clock
 from agent.pricing import load_prices, price_of
 from agent.refunds.agent import refund_agent
-from agent.refunds.ports import Payments, Refund, Rules
+from agent.refunds.ports import Payments, Rules
 from bot.approvers import SlackApprovers
 from bot.catching_up import CatchUp
 from bot.listeners import FrontDesk, Identity, build_app
@@ -34,14 +32,12 @@ from bot.people import People
 from bot.photos import SlackPhotos
 from bot.posting import Audience, Poster, make_client
 from bot.reading import ThreadReader
+from bot.records import Shop, open_records
 from bot.settings import Settings
 from bot.thread import Thread
 from bot.wakeups import carrying
 from bot.webapi import SlackError, ask
 from bot.workers import LOOK_SECONDS, Workers
-from storage import check_store, open_store
-from storage.shop import SAMPLE_POLICIES, PolicyError, Shop, ShopError, open_shop
-from storage.shop.figures import refunded_since
 
 log = logging.getLogger("casethread")
 
@@ -82,12 +78,7 @@ async def running_bot(
     async with AsyncExitStack() as parts:
         prices = load_prices(settings.prices)
         price_of(settings.model, prices)
-        store = open_store(settings.store_url, now=now)
-        parts.push_async_callback(store.close)
-        await check_store(store)
-        shop = await _shop(settings, now=now)
-        parts.push_async_callback(shop.close)
-        await _remember_shop(store, shop)
+        store, shop = await parts.enter_async_context(open_records(settings, now=now))
 
         client = make_client(_secret(settings.slack_bot_token), settings.slack_api_url)
         identity = await _identity(client)
@@ -139,7 +130,7 @@ async def running_bot(
             approvers=approvers,
             people=People(client, team_id=identity.team_id, now=now),
             now=now,
-            refunded_since=partial(refunded_since, shop.database),
+            refunded_since=shop.refunded_since,
         )
         read_thread = ThreadReader(desk)
         harness = Harness(
@@ -206,53 +197,6 @@ async def _listening(
 def _engine_url(settings: Settings) -> str:
     """Beside Redis, the engine uses the same one; SQLite serves this process alone."""
     return "memory://" if settings.store_url.startswith("sqlite:") else settings.store_url
-
-
-def read_records(settings: Settings) -> CaseStore:
-    """The store to look at, beside a running bot. Raises `ConfigurationError`."""
-    return open_store(settings.store_url, read_only=True)
-
-
-async def agents_refunds(settings: Settings, order_id: str) -> Sequence[Refund]:
-    """What agents proposed on an order, as the shop's rows, oldest first. Beside a running bot."""
-    shop = await _shop(settings, now=time.time)
-    try:
-        rows = await shop.ledger.history(order_id)
-    finally:
-        await shop.close()
-    return [row for row in rows if row.run_id is not None]
-
-
-def sample_shop_url(settings: Settings) -> str:
-    """Where the sample shop lives when no shop is configured: beside the cases."""
-    if not settings.store_url.startswith("sqlite:///"):
-        return "sqlite:///casethread-shop.db"
-    return settings.store_url.removesuffix(".db") + "-shop.db"
-
-
-async def _shop(settings: Settings, *, now: Clock) -> Shop:
-    today = datetime.fromtimestamp(now(), UTC).date()
-    try:
-        return await asyncio.to_thread(
-            open_shop,
-            settings.shop_url or sample_shop_url(settings),
-            now=now,
-            policies=settings.policies or SAMPLE_POLICIES,
-            sample_on=None if settings.shop_url else today,
-        )
-    except ShopError as error:
-        raise ConfigurationError(f"CASETHREAD_SHOP_URL: {error}") from error
-    except PolicyError as error:
-        raise ConfigurationError(f"CASETHREAD_POLICIES: {error}") from error
-
-
-async def _remember_shop(store: CaseStore, shop: Shop) -> None:
-    """Refuse another shop than the one whose refunds this store's cases are about."""
-    if await store.remember("shop", shop.shop_id) != shop.shop_id:
-        raise ConfigurationError(
-            "CASETHREAD_SHOP_URL: this store's cases belong to another shop; set the shop they"
-            " were made with, or a new CASETHREAD_STORE_URL."
-        )
 
 
 async def _identity(client: AsyncWebClient) -> Identity:

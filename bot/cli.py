@@ -20,6 +20,7 @@ from rich.console import Console
 
 from agent.errors import ConfigurationError, StoreError
 from agent.run import Status
+from bot.imports import uncollected
 from bot.logs import redacted, set_up_logging
 from bot.settings import Settings, load_settings
 
@@ -133,7 +134,8 @@ def _telling_the_operator() -> Generator[None]:
 
 async def _serve(settings: Settings, *, listen: bool = True) -> None:
     # Imported here: the other commands needn't wait for Slack's and Anthropic's packages.
-    from bot.app import running_bot
+    with uncollected():
+        from bot.app import running_bot
 
     this_task = asyncio.current_task()
     loop = asyncio.get_running_loop()
@@ -155,7 +157,8 @@ async def _serve(settings: Settings, *, listen: bool = True) -> None:
 def _open_workspace(
     settings: Settings, *, port: int | None, fresh: bool, open_browser: bool
 ) -> int:
-    from bot.local.workspace import serve_workspace
+    with uncollected():
+        from bot.local.workspace import serve_workspace
 
     return asyncio.run(
         serve_workspace(
@@ -169,8 +172,9 @@ def _open_workspace(
 
 
 def _play(cases: tuple[str, ...]) -> int:
-    from bot.local.play import play_cases
-    from bot.local.stories import STORIES
+    with uncollected():
+        from bot.local.play import play_cases
+        from bot.local.stories import STORIES
 
     known = {story.name: story for story in STORIES}
     unknown = [name for name in cases if name not in known]
@@ -184,7 +188,7 @@ def _play(cases: tuple[str, ...]) -> int:
 
 
 async def _runs(settings: Settings, status: Status | None, *, as_json: bool) -> None:
-    from bot.app import read_records
+    from bot.records import read_records
     from bot.tables import run_json, run_table
 
     store = read_records(settings)
@@ -202,7 +206,7 @@ async def _runs(settings: Settings, status: Status | None, *, as_json: bool) -> 
 
 async def _trace(settings: Settings, run_id: str, *, as_json: bool) -> bool:
     """False when there is no such run."""
-    from bot.app import read_records
+    from bot.records import read_records
     from bot.tables import run_heading, trace_json, trace_table
 
     store = read_records(settings)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
 
+from bot.imports import uncollected
+
 SETTINGS = ("ANTHROPIC_", "CASETHREAD_", "RAZORPAY_", "SLACK_", "STRIPE_")
 PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
+
+LONG = {
+    *("browser", "faults", "scenarios"),
+    *("test_machine", "test_play", "test_workspace_bot", "test_workspace_stories"),
+}
+"""Folders and modules whose tests take seconds each."""
 
 
 def pytest_configure() -> None:
@@ -17,6 +25,18 @@ def pytest_configure() -> None:
     # that hangs is ended by pytest-timeout.
     settings.register_profile("casethread", parent=settings(), deadline=None)
     settings.load_profile("casethread")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    # Where the tests' modules are imported, and with them all that they test.
+    with uncollected():
+        return (yield)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones first, so that no process is left with one while the others have ended."""
+    items.sort(key=lambda item: LONG.isdisjoint((item.path.parent.name, item.path.stem)))
 
 
 @pytest.fixture(scope="session", autouse=True)

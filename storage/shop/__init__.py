@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from agent.refunds.ports import Ledger, Orders, Payments
 from storage.shop.database import Database, ShopError, cannot_open, open_database, shop_id
+from storage.shop.figures import refunded_since
 from storage.shop.ledger import ShopLedger
 from storage.shop.orders import ShopOrders
 from storage.shop.payouts import ShopPayments
@@ -40,6 +41,10 @@ class Shop:
     payments: Payments
     policies: FolderPolicies
     database: Database
+
+    async def refunded_since(self, at: float) -> int:
+        """What the agent's refunds that were paid at that Unix time or later come to, in paise."""
+        return await refunded_since(self.database, at)
 
     async def close(self) -> None:
         """Let running transactions finish and close everything."""

@@ -36,7 +36,7 @@ from agent.refunds.ports import (
     Rules,
 )
 from storage.shop.database import Database, fences, holds_everything, lock, orders, refunds
-from storage.shop.rows import StoredApproval, refund_of, reserving, stored_approvals
+from storage.shop.rows import IS_RESERVING, StoredApproval, refund_of, stored_approvals
 
 AUTOMATIC_WINDOW_SECONDS = 24 * 60 * 60
 
@@ -73,7 +73,7 @@ _RECENT_AUTOMATIC = select(func.sum(refunds.c.amount_paise)).where(
     refunds.c.order_id != bindparam("order_id"),
     refunds.c.automatic,
     refunds.c.created_at >= bindparam("since"),
-    reserving(),
+    IS_RESERVING,
 )
 _EVER_DECLINED = select(
     exists().where(
@@ -87,7 +87,7 @@ _PAID = select(orders.c.paid_paise).where(
 _RESERVED = select(
     func.sum(refunds.c.amount_paise),
     func.sum(case((refunds.c.run_id.is_not(None), refunds.c.amount_paise))),
-).where(refunds.c.order_id == bindparam("order_id"), reserving())
+).where(refunds.c.order_id == bindparam("order_id"), IS_RESERVING)
 
 
 class ShopLedger:
@@ -459,12 +459,10 @@ def _pass_fence(connection: Connection, key: str, token: int) -> None:
 
     Under the row's lock. Raises `LeaseLost` for an owner that is kept out.
     """
-    newest: int | None = connection.scalar(_FENCE, {"key": key})
-    if newest is None:
-        connection.execute(_NEW_FENCE, {"idempotency_key": key, "token": token})
-    elif newest > token:
+    newest: int = connection.execute(_FENCE, {"key": key}).scalar_one()
+    if newest > token:
         raise LeaseLost(f"Refund {key} was looked at under lease {newest}, after {token}.")
-    elif newest < token:
+    if newest < token:
         connection.execute(_NEWER_FENCE, {"key": key, "token": token})
 
 

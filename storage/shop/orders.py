@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from agent.refunds.ports import Customer, Order, OrderItem, RefundStatus
 from storage.shop.database import Database, customers, order_items, orders, refunds
-from storage.shop.rows import reserving
+from storage.shop.rows import IS_RESERVING
 
 # Statements are built once: building one costs more than running it.
 _ORDER = select(orders).where(
@@ -32,7 +32,7 @@ _ITEMS = (
 )
 _REFUNDS = select(
     func.sum(case((refunds.c.status == RefundStatus.PAID.value, refunds.c.amount_paise))),
-    func.sum(case((reserving(), refunds.c.amount_paise))),
+    func.sum(case((IS_RESERVING, refunds.c.amount_paise))),
 ).where(refunds.c.order_id == bindparam("order_id"))
 _MOST_WORDS = 8
 _NOT_DIALLED = " -()."

@@ -8,6 +8,11 @@ from sqlalchemy import ColumnElement, RowMapping
 from agent.refunds.ports import RESERVING, LeadApproval, Refund, RefundStatus
 from storage.shop.database import refunds
 
+IS_RESERVING: ColumnElement[bool] = refunds.c.status.in_(
+    sorted(status.value for status in RESERVING)
+)
+"""Rows whose money is gone, on its way, or may be either."""
+
 
 class StoredApproval(TypedDict):
     """One lead's approval as the row keeps it, with the decision it came from and its note."""
@@ -16,11 +21,6 @@ class StoredApproval(TypedDict):
     at: float
     decision_id: str
     note: str
-
-
-def reserving() -> ColumnElement[bool]:
-    """Rows whose money is gone, on its way, or may be either."""
-    return refunds.c.status.in_(sorted(status.value for status in RESERVING))
 
 
 def stored_approvals(row: RowMapping) -> Sequence[StoredApproval]:

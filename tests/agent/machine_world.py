@@ -23,7 +23,7 @@ from sqlalchemy.exc import OperationalError
 
 from agent.case import Approval, Event, Image, Photo, Post
 from agent.claimed import Claimed
-from agent.claude import Claude, Failure
+from agent.claude import Claude
 from agent.definition import Agent
 from agent.errors import LeaseLost
 from agent.harness import Harness
@@ -33,6 +33,7 @@ from agent.ports import CaseStore, Lease, Posted
 from agent.pricing import built_in_prices
 from agent.refunds.agent import refund_agent
 from agent.refunds.ports import RESERVING, RefundStatus
+from agent.turn import Failure
 from bot.local.claude import LocalClaude, Request, Turn
 from storage import open_store
 from storage.shop import Shop

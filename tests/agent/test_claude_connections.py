@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agent.claude import Claude, Failure
+from agent.claude import Claude
 from agent.messages import text_block, user
 from agent.run import Json
+from agent.turn import Failure
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -10,8 +10,10 @@ import shutil
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import aiohttp
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, ViewportSize, async_playwright, expect
@@ -35,10 +37,13 @@ NewDesk = Callable[..., Awaitable[Desk]]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A browser on a machine that is busy may be too slow once: such a test is tried a second
-    time, and the report says so."""
+    time, and the report says so. Tests that share a workspace share a process, too, for there is
+    one in each process."""
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.flaky(reruns=1))
+            lone = "lone_workspace" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("lone workspace" if lone else "workspace"))
 
 
 @pytest.fixture(scope="session")
@@ -85,11 +90,31 @@ async def workspace(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> 
         yield address
 
 
+@dataclass
+class Spare:
+    """A workspace that one test after the other has to itself."""
+
+    address: str
+    used: bool = False
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def spare(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Spare]:
+    async with local_workspace(tmp_path_factory.mktemp("spare") / "state") as address:
+        yield Spare(address=address)
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def lone_workspace(chromium: str, tmp_path: Path) -> AsyncGenerator[str]:
-    """For a test that changes it for good."""
-    async with local_workspace(tmp_path / "state") as address:
-        yield address
+async def lone_workspace(spare: Spare) -> str:
+    """For a test that changes it for good: begun anew where another one had it before."""
+    if spare.used:
+        async with (
+            aiohttp.ClientSession(headers={"Origin": spare.address}) as session,
+            session.post(f"{spare.address}/api/fresh", json={}) as answer,
+        ):
+            assert answer.ok, await answer.text()
+    spare.used = True
+    return spare.address
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -11,11 +11,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bot.local.workspace import serve_workspace
+from bot.imports import uncollected
 from bot.settings import load_settings
 
 
 def main() -> None:
+    # Imported here as by the command.
+    with uncollected():
+        from bot.local.workspace import serve_workspace
+
     settings = load_settings(env={}, env_file=None)
     serving = serve_workspace(
         settings,

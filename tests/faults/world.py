@@ -19,11 +19,11 @@ from pathlib import Path
 from sqlalchemy import Connection, insert
 
 from agent.ports import CaseStore
-from bot.app import read_records
 from bot.local.claude import LocalClaude
 from bot.local.play.process import BotProcess
 from bot.local.slack import LocalSlack
 from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
+from bot.records import read_records
 from bot.settings import load_settings
 from storage.shop import Shop, open_shop
 from storage.shop.database import customers, order_items, orders

@@ -19,12 +19,13 @@ from PIL import Image as Pictures
 from agent.ports import CaseStore, RunLine
 from agent.refunds.ports import Refund
 from agent.run import Json, Run
-from bot.app import Bot, read_records, running_bot, sample_shop_url
+from bot.app import Bot, running_bot
 from bot.local.claude import LocalClaude
 from bot.local.play.process import BotProcess
 from bot.local.slack import LocalSlack, Message, Person, Upload
 from bot.local.slack.render import render_message
 from bot.local.slack.seed import APPROVALS, LEADS, SUPPORT_CASES
+from bot.records import read_records, sample_shop_url
 from bot.settings import Settings, load_settings
 from storage.shop import Shop, open_shop
 

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 from agent.run import Json, Run
-from bot.app import agents_refunds
 from bot.local.claude import LocalClaude
 from bot.local.play.printing import Outcome, Printer
 from bot.local.play.process import BotProcess
@@ -22,6 +21,7 @@ from bot.local.play.scene import Scene, bots_environment, own_manifest
 from bot.local.play.stage import Stage
 from bot.local.play.story import Refund, Story
 from bot.local.slack import LocalSlack
+from bot.records import agents_refunds
 from bot.settings import load_settings
 
 INTERRUPTED = 130

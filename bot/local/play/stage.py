@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from agent.errors import ConfigurationError, StoreError
 from agent.run import Json, Run, Status
-from bot.app import read_records
 from bot.cards.case import REACTIONS
 from bot.local.play.scene import Scene
 from bot.local.play.story import Story
 from bot.local.slack import Message, Upload
 from bot.local.slack.render import button_texts
+from bot.records import read_records
 from bot.thread import Thread
 
 Found = TypeVar("Found")

@@ -21,7 +21,7 @@ import uvloop
 
 from agent.errors import ConfigurationError, StoreError
 from agent.refunds.ports import Payment, Payments, Refund
-from bot.app import running_bot
+from bot.imports import uncollected
 from bot.local.workspace.clock import FileClock
 from bot.local.workspace.folder import StateFolder
 from bot.logs import redacted, set_up_logging
@@ -44,6 +44,9 @@ def main() -> None:
 
 
 async def _serve(settings: Settings, folder: StateFolder, parent: int) -> None:
+    with uncollected():
+        from bot.app import running_bot
+
     this_task = asyncio.current_task()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

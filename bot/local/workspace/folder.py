@@ -30,7 +30,7 @@ class StateFolder:
 
     @property
     def shop(self) -> Path:
-        """The sample shop, where `bot.app.sample_shop_url` puts it."""
+        """The sample shop, where `bot.records.sample_shop_url` puts it."""
         return self.path / "casethread-shop.db"
 
     @property

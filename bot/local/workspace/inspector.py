@@ -14,9 +14,9 @@ from agent.messages import with_stored
 from agent.ports import CaseStore, Clock, Record, RunLine
 from agent.run import FINAL, Json, Status
 from agent.trace import steps
-from bot.app import agents_refunds, read_records
 from bot.local.claude import Exchange, LocalClaude
 from bot.local.workspace.refusals import NotHereError
+from bot.records import agents_refunds, read_records
 from bot.settings import Settings
 from bot.thread import Thread
 

@@ -11,7 +11,6 @@ from typing import Literal
 
 from agent.ports import Clock
 from agent.run import Status
-from bot.app import agents_refunds
 from bot.local.claude import Request, ScriptedTurn
 from bot.local.claude import Turn as Answer
 from bot.local.claude.clerk import clerk_turn
@@ -23,6 +22,7 @@ from bot.local.stories import STORIES
 from bot.local.workspace.background import begun
 from bot.local.workspace.keeping import Marks
 from bot.local.workspace.refusals import NeedsFreshError, NotHereError, NotNowError
+from bot.records import agents_refunds
 
 State = Literal["acting", "waiting", "done", "failed", "stopped"]
 

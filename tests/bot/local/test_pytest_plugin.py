@@ -15,8 +15,12 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "testing-your-agent.md"
 EXAMPLE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SETTINGS = re.compile(r"^```ini\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-# Another pytest takes seconds to start, on a machine that has other work much longer.
-pytestmark = pytest.mark.timeout(150)
+pytestmark = [
+    # Another pytest takes seconds to start, on a machine that has other work much longer.
+    pytest.mark.timeout(150),
+    # What is printed about the careless project is read by most of the tests.
+    pytest.mark.xdist_group("other projects"),
+]
 
 # Tests of careless people: each hides from itself what was refused.
 CARELESS = """

@@ -7,11 +7,21 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from agent.errors import LeaseLost
 from agent.refunds.ports import Refund, RefundStatus
 from storage.shop import Shop
-from tests.storage.shop.world import NOON, RULES, approve, decline, proposal, waiting
+from storage.shop.ledger import ShopLedger
+from tests.storage.shop.world import (
+    NOON,
+    RULES,
+    Refusing,
+    approve,
+    decline,
+    proposal,
+    waiting,
+)
 
 Look = Callable[[Shop, Refund, int], Awaitable[object]]
 
@@ -125,6 +135,12 @@ async def test_a_proposal_that_was_begun_is_found_instead_of_barred(shop: Shop) 
     assert await shop.ledger.propose(proposal(), RULES) == row
     decided = await shop.ledger.decide(row.key, replace(approve(row), token=1), RULES)
     assert decided.result == "approved"
+
+
+async def test_a_proposal_that_comes_in_between_is_found_instead_of_barred(shop: Shop) -> None:
+    row = await waiting(shop)
+    behind = Refusing(shop.database, [IntegrityError("INSERT", None, Exception("not unique"))])
+    assert await ShopLedger(behind, now=lambda: NOON).find_or_bar(row.key) == row
 
 
 async def test_of_a_proposal_and_its_giving_up_at_once_one_comes_first(shop: Shop) -> None:
