@@ -88,6 +88,12 @@ async def test_whatever_changes_a_row_locks_its_customer_its_order_and_it_and_re
         assert re.fullmatch(r"SELECT refunds\..* WHERE refunds\.id = \d+ FOR UPDATE", locked[2])
 
 
+async def test_where_there_is_no_row_nothing_is_locked(shop: Shop, statements: list[str]) -> None:
+    assert await shop.ledger.hold("run_1:call_1", token=1) is None
+    assert len(statements) == 1
+    assert "FOR UPDATE" not in statements[0]
+
+
 @pytest.mark.parametrize(
     "meddling", ["status = 'paid'", "version = 7", "shown_digest = 'of another card'"]
 )
