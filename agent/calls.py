@@ -32,8 +32,7 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
     What has a result is never run again. Returns early when an event has to be looked at first.
     """
     c.update(nudges=0)
-    if not await _answer_reads(h, c):
-        return
+    await _answer_reads(h, c)
     for call in c.open_calls():
         if _would_repeat(h, c, call):
             c.answer(call["id"], NOT_CONFIRMED, is_error=True)
@@ -76,26 +75,22 @@ def reject_calls(c: Claimed, text: str) -> list[Json]:
     return [tool_result(call["id"], text, is_error=True) for call in calls]
 
 
-async def _answer_reads(h: Harness, c: Claimed) -> bool:
+async def _answer_reads(h: Harness, c: Claimed) -> None:
     """Run the calls that change nothing side by side; an effect's start keeps their results.
 
-    One that needs a person or time after all is left open, for its turn among the others. False
-    when an event has to be looked at first.
+    One that needs a person or time after all is left open, for its turn among the others.
     """
     reads = [call for call in c.open_calls() if _kind(h, call) == "reads"]
     if not reads:
-        return True
-    try:
-        await c.save(guarded=not c.carrying_out)
-    except InboxChanged:
-        return False
+        return
+    # They may take long, and the turn was paid for.
+    await c.save()
     started = time.monotonic()
     done = await asyncio.gather(*(_call(h, c, call) for call in reads))
     for call, called in zip(reads, done, strict=True):
         if called.text is not None and called.hand_off is None:
             await _take_result(h, c, call, called)
     _worked(c, time.monotonic() - started)
-    return True
 
 
 def _would_repeat(h: Harness, c: Claimed, call: Json) -> bool:

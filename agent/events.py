@@ -51,7 +51,8 @@ _KEPT_FEEDBACK = 20
 
 async def apply(h: Harness, c: Claimed) -> None:
     """Take in all that is stored for the case and what is due."""
-    stored = await c.inbox()
+    # What the last save told is older than a turn that came after it.
+    stored = await (c.inbox_now() if c.unsaved else c.inbox())
     if c.unsaved and (stored or c.case.unsettled):
         # A turn that was paid for: what comes now may fail.
         await c.save()

@@ -57,27 +57,24 @@ async def advance(h: Harness, c: Claimed) -> None:
 
 
 async def _work(h: Harness, c: Claimed) -> None:
-    new_turn = False
     while True:
-        # What follows a new turn at once is saved only if no event came meanwhile.
-        if not (new_turn or c.carrying_out):
+        if not c.carrying_out:
             await events.apply(h, c)
         run = c.run
         if run is None or run.status is not Status.RUNNING or (run.retry_at or 0) > h.now():
             break
         if c.messages[-1]["role"] == "assistant":
             await conclude(h, c, run)
-            new_turn = False
         else:
-            new_turn = await ask(h, c, run)
+            await ask(h, c, run)
     if c.unsaved:
         await c.save()
 
 
-async def ask(h: Harness, c: Claimed, run: Run) -> bool:
-    """One model call: limits first, then a save, then the request. True when a turn came.
+async def ask(h: Harness, c: Claimed, run: Run) -> None:
+    """One model call: limits first, then a save, then the request.
 
-    It is saved with what follows from it at once, and before anything outside is done.
+    A turn is saved with what follows from it at once, and before anything outside is done.
     """
     if reason := h.limits.reached(run):
         await hand_off(h, c, reason)
@@ -92,11 +89,10 @@ async def ask(h: Harness, c: Claimed, run: Run) -> bool:
         answer = await ask_claude(h, c)
         if isinstance(answer, Turn):
             await _take(h, c, answer)
-            return c.messages[-1]["role"] == "assistant"
+            return
         if answer is not None:
             await _failed(h, c, answer)
         await c.save()
-    return False
 
 
 async def conclude(h: Harness, c: Claimed, run: Run) -> None:
