@@ -82,8 +82,6 @@ class Changes:
         response = web.WebSocketResponse(heartbeat=20.0, max_msg_size=4096)
         await response.prepare(request)
         live = _Live(user_id=user_id, response=response)
-        hello: Json = {"type": "hello", "boot": self._boot, "now": self._now()}
-        await response.send_json(hello)
         self._lives.add(live)
         writer = asyncio.create_task(self._write(live))
         try:
@@ -101,7 +99,10 @@ class Changes:
     # Inside
 
     async def _write(self, live: _Live) -> None:
+        # A page may go away at any moment, right after it came too.
         with contextlib.suppress(ConnectionResetError):
+            hello: Json = {"type": "hello", "boot": self._boot, "now": self._now()}
+            await live.response.send_json(hello)
             while True:
                 await live.ready.wait()
                 live.ready.clear()
