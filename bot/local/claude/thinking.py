@@ -47,7 +47,8 @@ class Thinking:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._answers: dict[bytes, bool] = {}
-        self._call_ids: dict[str, bytes] = {}
+        self._turns_with: dict[str, set[bytes]] = {}
+        """The turns that a call's id came in: a careless script gives one to several."""
 
     def sign(self, content: list[Block], prefix: bytes, *, paused: bool) -> list[Block]:
         """The content with its thinking blocks signed; remembers the answer."""
@@ -59,7 +60,8 @@ class Thinking:
         ]
         digest = _answer_digest(signed)
         self._answers[digest] = paused
-        self._call_ids.update(dict.fromkeys(_call_ids(signed), digest))
+        for call_id in _call_ids(signed):
+            self._turns_with.setdefault(call_id, set()).add(digest)
         return signed
 
     def knows(self, content: object) -> bool:
@@ -140,7 +142,7 @@ class Thinking:
         """
         digest = _answer_digest(content)
         for call_id in _call_ids(content):
-            if self._call_ids.get(call_id, digest) != digest:
+            if digest not in self._turns_with.get(call_id, {digest}):
                 raise RefusedError(
                     f"{path}: this turn was changed since it was received (it has the call "
                     f"{call_id}). Send back every block, thinking too, as it was in the response."

@@ -132,6 +132,22 @@ async def test_a_scripted_conversation_goes_from_call_to_reply(
     assert claude.unscripted == []
 
 
+async def test_a_turn_goes_back_whose_call_has_the_id_of_one_in_a_later_turn(
+    claude: LocalClaude, client: AsyncAnthropic
+) -> None:
+    def turn(order_id: str) -> Turn:
+        same = Call(name="get_order", input={"order_id": order_id}, id="toolu_same")
+        return Turn(content=(same,), unchecked=True)
+
+    claude.script("Broken", [turn("1"), turn("2")])
+    history = [user("Broken speaker")]
+    answer = await ask(client, history)
+    history += [assistant(answer), results(answer)]
+    await ask(client, history)
+    await ask(client, [*history, user("That was no call of yours.")])
+    assert claude.refused == []
+
+
 async def test_the_same_request_gets_the_same_answer_and_others_other_ids(
     claude: LocalClaude, client: AsyncAnthropic
 ) -> None:
