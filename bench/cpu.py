@@ -84,6 +84,8 @@ class Way:
     name: str
     loop: Loop
     play: Callable[[], Awaitable[None]]
+    before: Callable[[], None] | None = None
+    """Done before each round, and not measured."""
     seconds: list[float] = field(default_factory=list[float])
     shop: list[float] = field(default_factory=list[float])
     store: list[float] = field(default_factory=list[float])
@@ -145,8 +147,8 @@ def _without_engine(
         Way(name=SDK, loop=ours, play=lambda: bare_calls(aiohttp, frozen, messages)),
         Way(name="plain loop, SQLite", loop=plain, play=lambda: afternoon(into_sqlite)),
         Way(name="plain loop, Redis", loop=plain, play=lambda: afternoon(into_redis)),
-        Way(name=HARNESS_SQLITE, loop=ours, play=lambda: _refund(on_sqlite)),
-        Way(name=HARNESS_REDIS, loop=ours, play=lambda: _refund(on_redis)),
+        _whole(HARNESS_SQLITE, ours, on_sqlite),
+        _whole(HARNESS_REDIS, ours, on_redis),
     ]
     if is_installed():
         graph = plain.open(graph_agent(folder / "langgraph.db", base_url, frozen, tools))
@@ -176,7 +178,7 @@ def _with_engine(
     messages = _messages(ours, one)
     ways = [
         Way(name=BARE, loop=plain, play=lambda: bare_calls(bare, frozen, messages)),
-        Way(name=name, loop=ours, play=lambda: _refund(one)),
+        _whole(name, ours, one),
     ]
     _play(ways)
     return ways
@@ -196,6 +198,10 @@ def _messages(loop: Loop, one: Desk) -> Sequence[Json]:
     return loop.run(one.refund).messages
 
 
+def _whole(name: str, loop: Loop, one: Desk) -> Way:
+    return Way(name=name, loop=loop, play=lambda: _refund(one), before=one.forget_refunds)
+
+
 async def _refund(one: Desk) -> None:
     record = await one.refund()
     _all_done(record.run.steps if record.run else 0)
@@ -213,6 +219,8 @@ def _play(ways: Sequence[Way]) -> None:
             gc.collect()
             gc.freeze()
         for way in ways:
+            if way.before is not None:
+                way.before()
             before = _cpu()
             way.loop.run(way.play)
             used = [after - earlier for after, earlier in zip(_cpu(), before, strict=True)]

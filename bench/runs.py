@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import anthropic
+from sqlalchemy import Connection, delete
 
 from agent.approval import Card
 from agent.case import Approval, CustomerChosen, Decided, Event, Fact, Message, Photo, ts_of
@@ -33,6 +34,7 @@ from agent.run import Json
 from bench.server import WORDS
 from storage import open_store
 from storage.shop import Shop, open_shop
+from storage.shop.database import fences, payouts, refunds
 
 MODEL = "claude-opus-5-5"
 START = 1_790_000_000.0
@@ -48,6 +50,7 @@ class Desk:
 
     store: CaseStore
     harness: Harness
+    shop: Shop
     woken: Callable[[str], Awaitable[None]] | None = None
     _cases: itertools.count[int] = field(default_factory=itertools.count)
     _events: itertools.count[int] = field(default_factory=itertools.count)
@@ -69,6 +72,15 @@ class Desk:
         if record is None or record.run is None or record.run.status != "done":
             raise RuntimeError(f"a refund run did not end as done: {record and record.run}")
         return record
+
+    def forget_refunds(self) -> None:
+        """A card tells all earlier refunds of its order, and here all runs are about one order."""
+
+        def delete_all(connection: Connection) -> None:
+            for table in (refunds, fences, payouts):
+                connection.execute(delete(table))
+
+        self.shop.database.write_now(delete_all)
 
     async def tell(self, case_id: str, fact: Fact) -> None:
         """Deliver it, and have it worked on."""
@@ -146,7 +158,7 @@ async def desk(
         claude = Claude(api_key="sk-ant-local", base_url=base_url, max_retries=0)
         parts.push_async_callback(claude.close)
         harness = harness_of(store, shop, claude, now=now, max_steps=max_steps)
-        yield Desk(store=store, harness=harness)
+        yield Desk(store=store, harness=harness, shop=shop)
 
 
 def sample_shop(folder: Path, *, now: Clock) -> Shop:
