@@ -249,6 +249,14 @@ def _ratios(way: Way, base: Way) -> list[float]:
     return [ours / theirs for ours, theirs in zip(way.seconds, base.seconds, strict=True)]
 
 
+def _ratios_without_shop(way: Way, base: Way) -> list[float]:
+    """As those have it whose tools are canned."""
+    return [
+        (ours - shop) / theirs
+        for ours, shop, theirs in zip(way.seconds, way.shop, base.seconds, strict=True)
+    ]
+
+
 def _milliseconds(values: Sequence[float]) -> list[float]:
     return [value * 1000 for value in values]
 
@@ -287,10 +295,11 @@ def _parts_table(ways: Sequence[Way]) -> Table:
             statistics.median(values) for values in (way.seconds, way.shop, way.store)
         )
         values = _milliseconds([whole, sdk, shop, store, whole - sdk - shop - store])
-        rows.append((name, *(f"{value:.1f}" for value in values)))
+        ratio = statistics.median(_ratios_without_shop(way, by_name[BARE]))
+        rows.append((name, *(f"{value:.1f}" for value in values), f"{ratio:.2f}×"))
     return Table(
         title="What it is made of, ms",
-        headings=("", "all", SDK, "shop", "store's thread", "rest"),
+        headings=("", "all", SDK, "shop", "store's thread", "rest", "ratio without the shop"),
         rows=rows,
         note="The Redis store has no thread: its work is in the rest.",
     )
