@@ -44,7 +44,7 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
             return
         if resumed and c.unsaved:
             await c.save()
-        stopped = resumed and await c.has_stop_sign(since_save=False)
+        stopped = resumed and await c.has_stop_sign(anew=False)
         called = await _timed_call(h, c, call, stopped=stopped)
         if called.pause is not None and not _answered_already(c, call, called.pause):
             await _pause(h, c, call, called.pause)

@@ -200,14 +200,14 @@ class Claimed:
         self._inbox = None
         return self._unread(await self._store.inbox(self._lease))
 
-    async def has_stop_sign(self, *, since_save: bool = True) -> bool:
+    async def has_stop_sign(self, *, anew: bool = True) -> bool:
         """An event is stored that takes the case from the agent.
 
-        Only a glance: what it sees still counts as not read. `since_save` False: what the store
+        Only a glance: what it sees still counts as not read. `anew` False: what the store
         told with the last load or save will do, where that wasn't read yet.
         """
         stored = self._inbox
-        if since_save or stored is None:
+        if anew or stored is None:
             stored = await self._store.inbox(self._lease)
         return any(self._stops(each.event.fact) for each in stored)
 

@@ -5,7 +5,7 @@ Times are Unix seconds (UTC).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -184,10 +184,13 @@ class CaseStore(Protocol):
         """A case to look at (messages included); None when the store does not know it."""
         ...
 
-    async def runs(
+    def runs(
         self, *, status: Status | None = None, since: float | None = None
-    ) -> Sequence[RunLine]:
-        """All runs, or those with this status and opened at this time or later; newest first."""
+    ) -> AsyncIterator[RunLine]:
+        """All runs, or those with this status and opened at this time or later; newest first.
+
+        They are read as they are asked for, however many there are.
+        """
         ...
 
     async def run(self, run_id: str) -> RunLine | None: ...

@@ -198,7 +198,7 @@ async def _in_flight(world: _World) -> Table:
         for _ in range(IN_FLIGHT):
             await world.pop(STOPS)
         most = _status(child.pid)["VmHWM"]
-        asked = await world.store.runs(status=Status.WAITING_CUSTOMER)
+        asked = [line async for line in world.store.runs(status=Status.WAITING_CUSTOMER)]
         if len(asked) != IN_FLIGHT:
             raise RuntimeError(f"{len(asked)} of {IN_FLIGHT} runs came to their question")
     return Table(

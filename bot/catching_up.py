@@ -90,10 +90,10 @@ class CatchUp:
         ids: list[str] = []
         for status in Status:
             if status not in FINAL:
-                ids += [line.case.case_id for line in await self._store.runs(status=status)]
+                ids += [line.case.case_id async for line in self._store.runs(status=status)]
         oldest = self._now() - DONE_SECONDS
         ended: dict[str, float] = {}
-        for line in await self._store.runs(status=Status.DONE, since=oldest - LONGEST_RUN_SECONDS):
+        async for line in self._store.runs(status=Status.DONE, since=oldest - LONGEST_RUN_SECONDS):
             ended_at = line.run.ended_at or 0.0
             if ended_at >= oldest and not line.case.closed:
                 case_id = line.case.case_id

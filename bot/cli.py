@@ -193,7 +193,7 @@ async def _runs(settings: Settings, status: Status | None, *, as_json: bool) -> 
 
     store = read_records(settings)
     try:
-        lines = await store.runs(status=status)
+        lines = [line async for line in store.runs(status=status)]
     finally:
         await store.close()
     if as_json:

@@ -23,12 +23,12 @@ MOST_REQUESTS: Final = 20
 
 async def overview(desk: FrontDesk, user: str) -> Overview:
     """For one member of staff. Raises what the store and the shop raise."""
-    recent = await desk.store.runs(since=desk.now() - RECENT_SECONDS)
+    recent = [line async for line in desk.store.runs(since=desk.now() - RECENT_SECONDS)]
     still_open = [
         line
         for status in Status
         if status not in FINAL
-        for line in await desk.store.runs(status=status)
+        async for line in desk.store.runs(status=status)
     ]
     asked = [line for line in still_open if line.run.status is Status.WAITING_APPROVAL]
     asked.sort(key=lambda line: line.run.waiting_since or 0.0)

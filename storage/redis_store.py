@@ -15,7 +15,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -222,20 +222,20 @@ class RedisStore:
 
     async def runs(
         self, *, status: Status | None = None, since: float | None = None
-    ) -> Sequence[RunLine]:
+    ) -> AsyncIterator[RunLine]:
         index = "casethread:runs" if status is None else f"casethread:runs:{status}"
         oldest = "-inf" if since is None else repr(since)
         members = await self._ask("ZREVRANGEBYSCORE", index, "+inf", oldest)
         ids = [member.split(b":", 1)[1] for member in members]
-        found: list[RunLine] = []
         for first in range(0, len(ids), RUNS_AT_ONCE):
             answer = await self._run("lines", (), *ids[first : first + RUNS_AT_ONCE])
             lines, refusals = redis_records.lines(answer)
             for refusal in refusals:
                 self._say_once(logging.ERROR, refusal)
-            # One may have moved on since the index was read.
-            found += [line for line in lines if status is None or line.run.status is status]
-        return found
+            for line in lines:
+                # One may have moved on since the index was read.
+                if status is None or line.run.status is status:
+                    yield line
 
     async def run(self, run_id: str) -> RunLine | None:
         row = await self._run("lines", (), run_id)

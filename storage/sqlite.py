@@ -12,7 +12,7 @@ import logging
 import math
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -129,8 +129,7 @@ class SqliteStore:
 
     async def runs(
         self, *, status: Status | None = None, since: float | None = None
-    ) -> Sequence[RunLine]:
-        found: list[RunLine] = []
+    ) -> AsyncIterator[RunLine]:
         behind: tuple[float, int] | None = (math.inf, 0)
         while behind is not None:
             page = await self._read(
@@ -138,9 +137,9 @@ class SqliteStore:
             )
             for refusal in page.refusals:
                 self._warn(refusal)
-            found += page.lines
+            for line in page.lines:
+                yield line
             behind = page.last
-        return found
 
     async def run(self, run_id: str) -> RunLine | None:
         return await self._read(sqlite_reads.run, run_id)

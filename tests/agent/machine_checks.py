@@ -161,8 +161,10 @@ class Checks:
         return self.world.loop.run_until_complete(self.world.store.case(CASE))
 
     def runs(self) -> Sequence[Run]:
-        lines = self.world.loop.run_until_complete(self.world.store.runs())
-        return [line.run for line in lines]
+        async def read() -> Sequence[Run]:
+            return [line.run async for line in self.world.store.runs()]
+
+        return self.world.loop.run_until_complete(read())
 
     def messages(self, run_id: str) -> Sequence[Json]:
         query = "SELECT record FROM messages WHERE run_id = ? ORDER BY n"

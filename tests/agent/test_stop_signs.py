@@ -159,7 +159,7 @@ async def test_a_wrong_customer_and_the_new_choice_may_come_at_once(bench: Bench
     await bench.choose("cust_vikram")
     await bench.go()
     assert (await bench.run()).customer_id == "cust_vikram"
-    [first, second] = [each.run for each in await bench.store.runs()][::-1]
+    [first, second] = [each.run async for each in bench.store.runs()][::-1]
     assert (first.status, second.status) == ("handed_off", "waiting_customer")
     kinds = [each["kind"] for each in await bench.store.trace(first.run_id)]
     assert kinds[0] == "start"

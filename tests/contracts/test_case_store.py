@@ -281,22 +281,22 @@ async def test_runs_are_listed_newest_first(store: CaseStore) -> None:
     same_moment = run("r3", "d", opened_at=102.0)
     await store.save(lease, Change(case=case("d"), run=same_moment))
 
-    assert [line.run.run_id for line in await store.runs()] == ["r3", "r2", "r1", "r0"]
-    assert [line.run.run_id for line in await store.runs(status=Status.DONE)] == ["r2", "r0"]
-    [waiting] = await store.runs(status=Status.WAITING_APPROVAL)
+    assert [line.run.run_id async for line in store.runs()] == ["r3", "r2", "r1", "r0"]
+    assert [line.run.run_id async for line in store.runs(status=Status.DONE)] == ["r2", "r0"]
+    [waiting] = [line async for line in store.runs(status=Status.WAITING_APPROVAL)]
     assert (waiting.run.run_id, waiting.case.case_id) == ("r1", "b")
-    assert [line.run.run_id for line in await store.runs(since=101.0)] == ["r3", "r2", "r1"]
-    [recent] = await store.runs(status=Status.DONE, since=100.5)
+    assert [line.run.run_id async for line in store.runs(since=101.0)] == ["r3", "r2", "r1"]
+    [recent] = [line async for line in store.runs(status=Status.DONE, since=100.5)]
     assert recent.run.run_id == "r2"
-    assert await store.runs(status=Status.HANDED_OFF) == []
+    assert [line async for line in store.runs(status=Status.HANDED_OFF)] == []
 
 
 async def test_a_run_moves_to_the_list_of_its_new_status(store: CaseStore) -> None:
     lease = await claimed(store)
     await store.save(lease, Change(case=case(), run=run()))
     await store.save(lease, Change(case=case(), run=run(status=Status.HANDED_OFF)))
-    assert await store.runs(status=Status.RUNNING) == []
-    assert [line.run for line in await store.runs(status=Status.HANDED_OFF)] == [
+    assert [line async for line in store.runs(status=Status.RUNNING)] == []
+    assert [line.run async for line in store.runs(status=Status.HANDED_OFF)] == [
         run(status=Status.HANDED_OFF)
     ]
 
@@ -314,7 +314,7 @@ async def test_what_is_not_there_reads_as_nothing(store: CaseStore) -> None:
     assert await store.case("nowhere") is None
     assert await store.run("nowhere") is None
     assert await store.trace("nowhere") == []
-    assert await store.runs() == []
+    assert [line async for line in store.runs()] == []
     assert await store.frozen("nowhere") is None
     assert await store.posted("nowhere", "p1") is None
     assert await store.images(["nowhere"]) == {}
@@ -392,6 +392,6 @@ async def test_a_list_of_runs_leaves_a_newer_one_out_and_says_so_once(
     await store.save(lease, Change(case=case("known"), run=run("r2", "known")))
     with caplog.at_level(logging.ERROR):
         for _ in range(2):
-            assert [line.run.run_id for line in await store.runs()] == ["r2"]
+            assert [line.run.run_id async for line in store.runs()] == ["r2"]
     [refusal] = caplog.messages
     assert "run r1" in refusal

@@ -56,7 +56,7 @@ class CaseNow:
 
 
 async def cases_now(store: CaseStore, cases: Sequence[tuple[People, Plot]]) -> Sequence[CaseNow]:
-    lines = await store.runs()
+    lines = [line async for line in store.runs()]
     return [
         CaseNow(
             people=people,

@@ -259,7 +259,7 @@ class Stage:
         return (await self.runs())[0].run
 
     async def runs(self) -> Sequence[RunLine]:
-        return await self.store.runs()
+        return [line async for line in self.store.runs()]
 
     async def refunds(self, order_id: str) -> list[Refund]:
         """The order's refund rows that an agent made, oldest first."""

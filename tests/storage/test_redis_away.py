@@ -276,7 +276,7 @@ async def test_a_save_whose_answer_got_lost_is_saved_once(
     assert (record.case, record.messages) == (case(posts=1), ({"n": 0},))
     assert await store.trace("r1") == [{"step": 0}]
     assert await outbox_ids(store, lease) == ["p1"]
-    assert len(await store.runs()) == 1
+    assert len([line async for line in store.runs()]) == 1
 
 
 async def test_an_event_between_a_save_and_its_repetition_does_not_count_against_it(
@@ -326,7 +326,7 @@ async def test_reading_goes_on_over_a_new_connection(store: CaseStore, proxy: Re
         proxy.drop_answers = 1
         await look(lease)
     proxy.drop_answers = 1
-    assert await store.runs() == []
+    assert [line async for line in store.runs()] == []
 
 
 # What arrives late -----------------------------------------------------------------------------

@@ -232,7 +232,7 @@ async def test_a_reader_sees_the_running_bots_cases_and_writes_nothing(server: R
     keys = sorted(server.ask("KEYS", "*"))
     assert await reader.case(CASE_ID)
     assert len((await reader.mail(CASE_ID)).events) == 1
-    assert await reader.runs() == []
+    assert [line async for line in reader.runs()] == []
     for writing in (
         reader.deliver(CASE_ID, event("e2")),
         reader.claim(CASE_ID, "reader", seconds=8),

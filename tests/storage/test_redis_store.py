@@ -241,7 +241,7 @@ async def test_a_run_that_moved_on_while_a_list_was_read_is_not_in_it(
     await store.save(lease, Change(case=case(), run=run()))
     [line] = server.ask("ZRANGE", "casethread:runs", 0, -1)
     server.ask("ZADD", "casethread:runs:done", 1, line)
-    assert await store.runs(status=Status.DONE) == []
+    assert [line async for line in store.runs(status=Status.DONE)] == []
 
 
 async def test_a_run_of_one_case_is_not_saved_in_another(store: RedisStore) -> None:
@@ -260,7 +260,7 @@ async def test_a_list_of_runs_longer_than_one_look_is_whole_and_in_order(
     for n in range(count):
         await store.save(lease, Change(case=case(), run=run(f"r{n}")))
     newest_first = [f"r{n}" for n in reversed(range(count))]
-    assert [line.run.run_id for line in await store.runs()] == newest_first
+    assert [line.run.run_id async for line in store.runs()] == newest_first
 
 
 # Cost ------------------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ async def test_a_reader_sees_what_the_running_bot_saved_and_writes_nothing(
     lease = await store.claim(CASE_ID, "bot", seconds=8)
     assert lease
     await store.save(lease, Change(case=case(), run=run(), trace=({"step": 0},)))
-    assert [line.run for line in await reader.runs(status=Status.RUNNING)] == [run()]
+    assert [line.run async for line in reader.runs(status=Status.RUNNING)] == [run()]
     assert await reader.trace("r1") == [{"step": 0}]
     with pytest.raises(StoreError, match="readonly"):
         await reader.deliver(CASE_ID, event("e2"))
@@ -269,8 +269,8 @@ async def test_a_list_of_runs_longer_than_one_look_is_whole_and_in_order(
     for n in range(6):
         await store.save(lease, Change(case=case(), run=run(f"r{n}")))
     newest_first = [f"r{n}" for n in reversed(range(6))]
-    assert [line.run.run_id for line in await store.runs()] == newest_first
-    assert [line.run.run_id for line in await store.runs(status=Status.RUNNING)] == newest_first
+    assert [line.run.run_id async for line in store.runs()] == newest_first
+    assert [line.run.run_id async for line in store.runs(status=Status.RUNNING)] == newest_first
 
 
 async def test_saving_a_step_costs_the_same_however_long_the_history_is(

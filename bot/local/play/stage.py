@@ -261,7 +261,7 @@ class Stage:
             return []
         store = read_records(self.settings)
         try:
-            lines = [line for line in await store.runs() if line.run.case_id == self.case_id]
+            lines = [line async for line in store.runs() if line.run.case_id == self.case_id]
             return [(line.run, await store.trace(line.run.run_id)) for line in reversed(lines)]
         finally:
             await store.close()

@@ -45,7 +45,7 @@ class Inspector:
     async def cases(self) -> Json:
         """One line a case, as its newest run stands, newest first."""
         async with self._store() as store:
-            lines: Sequence[RunLine] = () if store is None else await store.runs()
+            lines = [line async for line in store.runs()] if store is not None else []
         newest: dict[str, Json] = {}
         for line in lines:
             run, case = line.run, line.case
@@ -77,7 +77,7 @@ class Inspector:
             record = None if store is None else await store.case(case_id)
             if store is None or record is None:
                 return _no_case(case_id, self._now())
-            lines = [line for line in await store.runs() if line.run.case_id == case_id]
+            lines = [line async for line in store.runs() if line.run.case_id == case_id]
             lines.reverse()
             traces = [await store.trace(line.run.run_id) for line in lines]
             mail = await store.mail(case_id)
@@ -218,7 +218,7 @@ class Inspector:
         async with self._store() as store:
             if store is None:
                 raise NotHereError("There is no such model call.")
-            for line in await store.runs():
+            async for line in store.runs():
                 for entry in await store.trace(line.run.run_id):
                     if entry["kind"] == "step" and entry["request_id"] == request_id:
                         return await self._rebuilt(store, line, entry)
