@@ -17,10 +17,16 @@ RUN_LINES = (
     "SELECT runs.run_id, runs.record, runs.case_id, cases.record, runs.opened_at, runs.id "
     "FROM runs JOIN cases ON cases.case_id = runs.case_id"
 )
-NEWEST_FIRST = "ORDER BY runs.opened_at DESC, runs.id DESC"
-PAGE = "(runs.opened_at, runs.id) < (?, ?) AND runs.opened_at >= ?"
-ALL_RUNS = f"{RUN_LINES} WHERE {PAGE} {NEWEST_FIRST} LIMIT ?"
-RUNS_BY_STATUS = f"{RUN_LINES} WHERE runs.status = ? AND {PAGE} {NEWEST_FIRST} LIMIT ?"
+NEWEST_FIRST = "ORDER BY runs.opened_at DESC, runs.id DESC LIMIT ?"
+# Two looks for a page: no index of SQLite's finds a place among those of the same moment, and the
+# older ones, at once.
+SAME_MOMENT = f"runs.opened_at = ? AND runs.id < ? {NEWEST_FIRST}"
+OLDER = f"runs.opened_at < ? AND runs.opened_at >= ? {NEWEST_FIRST}"
+ALL_RUNS = (f"{RUN_LINES} WHERE {SAME_MOMENT}", f"{RUN_LINES} WHERE {OLDER}")
+RUNS_BY_STATUS = (
+    f"{RUN_LINES} WHERE runs.status = ? AND {SAME_MOMENT}",
+    f"{RUN_LINES} WHERE runs.status = ? AND {OLDER}",
+)
 READY = (
     "SELECT case_id FROM cases WHERE due_at <= ? AND expires_at <= ? AND schema_version <= ? "
     "ORDER BY due_at, id LIMIT ?"
@@ -133,11 +139,11 @@ def runs(
     behind: tuple[float, int],
     limit: int,
 ) -> RunsPage:
-    page = (*behind, -math.inf if since is None else since, limit)
-    if status is None:
-        rows = tx.db.execute(ALL_RUNS, page).fetchall()
-    else:
-        rows = tx.db.execute(RUNS_BY_STATUS, (str(status), *page)).fetchall()
+    same_moment, older = ALL_RUNS if status is None else RUNS_BY_STATUS
+    given = () if status is None else (str(status),)
+    at, oldest = behind[0], -math.inf if since is None else since
+    rows = tx.db.execute(same_moment, (*given, *behind, limit)).fetchall()
+    rows += tx.db.execute(older, (*given, at, oldest, limit - len(rows))).fetchall()
     lines: list[RunLine] = []
     refusals: list[str] = []
     for *row, _, _ in rows:

@@ -249,14 +249,19 @@ def plan(db: sqlite3.Connection, statement: str, values: tuple[Any, ...]) -> lis
 def test_looking_for_ready_cases_and_open_runs_scans_no_table(path: Path) -> None:
     with closing(sqlite_file.connect(path)) as db:
         by_due_time = plan(db, sqlite_reads.READY, (1.0, 1.0, 1, 10))
-        by_status = plan(db, sqlite_reads.RUNS_BY_STATUS, ("running", 9.0, 9, 0.0, 9))
-        by_time = plan(db, sqlite_reads.ALL_RUNS, (9.0, 9, 0.0, 9))
+        values = ("running", 9.0, 9, 9)
+        by_status = [plan(db, each, values) for each in sqlite_reads.RUNS_BY_STATUS]
+        by_time = [plan(db, each, values[1:]) for each in sqlite_reads.ALL_RUNS]
     assert by_due_time == ["SEARCH cases USING INDEX cases_due (due_at<?)"]
+    with_case = "SEARCH cases USING INDEX sqlite_autoindex_cases_1 (case_id=?)"
+    at_place, below = "opened_at=? AND rowid<?", "opened_at>? AND opened_at<?"
     assert by_status == [
-        "SEARCH runs USING INDEX runs_status (status=? AND opened_at>? AND opened_at<?)",
-        "SEARCH cases USING INDEX sqlite_autoindex_cases_1 (case_id=?)",
+        [f"SEARCH runs USING INDEX runs_status (status=? AND {place})", with_case]
+        for place in (at_place, below)
     ]
-    assert by_time[0] == "SEARCH runs USING INDEX runs_opened (opened_at>? AND opened_at<?)"
+    assert by_time == [
+        [f"SEARCH runs USING INDEX runs_opened ({place})", with_case] for place in (at_place, below)
+    ]
 
 
 async def test_a_list_of_runs_longer_than_one_look_is_whole_and_in_order(
