@@ -146,8 +146,11 @@ async def _take(h: Harness, c: Claimed, turn: Turn) -> None:
     c.record(trace.step_entry(c.running, turn, cost, at=h.now()))
     problem = unsendable(turn.content, c.messages)
     if turn.stop_reason == "refusal":
-        details: Json = turn.message.get("stop_details") or {}
-        await hand_off(h, c, f"Claude refused to answer: {details.get('category') or 'no reason'}.")
+        # A stop sign that was stored meanwhile ends the run in its own way.
+        if not await c.has_stop_sign():
+            details: Json = turn.message.get("stop_details") or {}
+            reason = details.get("category") or "no reason"
+            await hand_off(h, c, f"Claude refused to answer: {reason}.")
     elif problem is None:
         c.append({"role": "assistant", "content": turn.content})
     elif turn.stop_reason == "max_tokens":

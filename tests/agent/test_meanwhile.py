@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from agent.case import Handoff
-from bot.local.claude import ScriptedTurn, Turn, call, say
+from bot.local.claude import ScriptedTurn, Turn, call, refuse, say
 from tests.agent.bench import Bench
 from tests.agent.test_inbox import opened, while_claude_thinks
 from tests.agent.test_stop_signs import SIGNS, signal
@@ -77,8 +77,8 @@ async def test_words_come_before_a_handoff_for_a_second_empty_turn(bench: Bench)
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize(
     "turns",
-    [[UNKNOWN], [call("hand_off", reason="Too hard.")]],
-    ids=["unknown stop reason", "hand_off"],
+    [[UNKNOWN], [call("hand_off", reason="Too hard.")], [refuse("cyber")]],
+    ids=["unknown stop reason", "hand_off", "refusal"],
 )
 async def test_a_stop_sign_comes_before_the_handoff_that_the_turn_leads_to(
     bench: Bench, turns: Sequence[ScriptedTurn], sign: str
