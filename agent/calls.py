@@ -42,7 +42,8 @@ async def answer_calls(h: Harness, c: Claimed) -> None:
         resumed = c.running.started == call["id"]
         if not await _may_start(h, c, call):
             return
-        if resumed and c.unsaved:
+        if resumed:
+            # Who has lost the case meanwhile finds out before anything is done outside.
             await c.save()
         stopped = resumed and await c.has_stop_sign(anew=False)
         called = await _timed_call(h, c, call, stopped=stopped)

@@ -11,6 +11,7 @@ in comes out, down to characters that UTF-8 can't hold.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -148,14 +149,9 @@ def _fields(raw: bytes, name: str) -> Json:
 
 
 def _parse(raw: bytes, name: str) -> Any:
-    try:
+    # pydantic's parser, which is the faster one, refuses the escapes of lone surrogates.
+    with contextlib.suppress(ValueError):
         return from_json(raw)
-    except ValueError:
-        # pydantic's parser, which is the faster one, refuses the escapes of lone surrogates.
-        return _parse_slowly(raw, name)
-
-
-def _parse_slowly(raw: bytes, name: str) -> Any:
     try:
         return json.loads(raw)
     except ValueError as error:

@@ -299,3 +299,32 @@ async def test_a_reply_is_no_stop_sign_for_an_effect_that_was_started(worlds: Wo
         await bench.wrong_customer()
         await bench.go_after(LEASE_SECONDS + 1)
         assert await bench.payouts() == [50_000]
+
+
+async def test_who_stood_still_before_going_on_with_an_effect_finds_out_before_it_acts(
+    worlds: Worlds,
+) -> None:
+    worlds.claude.script("speaker", [propose(500), say("It is on its way.")])
+    fate = Fate(None, name="propose")
+    async with worlds.new(fate) as bench:
+
+        async def dies() -> None:
+            raise Killed
+
+        async def overtaken() -> None:
+            assert fate.writes == before + 1, "something was done before the save"
+            await bench.go_after(LEASE_SECONDS + 1)
+            made.append(fate.writes)
+
+        made: list[int] = []
+        fate.after = dies
+        with pytest.raises(Killed):
+            await bench.open(SLOW)
+        bench.clock.go_on(LEASE_SECONDS + 1)
+        fate.after, fate.before, fate.name = None, overtaken, "save"
+        before = fate.writes
+        with pytest.raises(LeaseLost):
+            await bench.go()
+        assert made == [fate.writes]
+        assert await bench.payouts() == [50_000]
+        assert (await bench.run()).status == "done"
