@@ -106,8 +106,13 @@ async def _compared(name: str, few: Copies, many: Copies) -> Table:
         for parked in opened if number % 2 else reversed(opened):
             await _each_thing(parked, chosen)
     memory.append(_memory_megabytes())
-    for parked in opened:
-        await _look_for_due(parked, chosen)
+    due = [await _made_due(parked, chosen) for parked in opened]
+    for number in range(TIMES):
+        for parked in opened if number % 2 else reversed(opened):
+            await _look_for_due(parked, f"look for due, {DUE} are")
+    for parked, expected in zip(opened, due, strict=True):
+        if set(await parked.store.ready(limit=1_000)) != expected:
+            raise RuntimeError("what is due was not found")
         await _list_all(parked)
         await parked.store.close()
     return _table(name, opened, memory)
@@ -120,7 +125,7 @@ async def _each_thing(parked: _Parked, chosen: random.Random) -> None:
     case_id, run_id = parked.copies.ids(chosen.randrange(parked.copies.count))
     await parked.timed("claim, load, save, release", lambda: _work(parked, case_id))
     await parked.timed("resume", lambda: _resume(parked, case_id))
-    await parked.timed("look for due", lambda: parked.store.ready(limit=1_000))
+    await _look_for_due(parked, "look for due")
     await parked.timed("one run by its id", lambda: parked.store.run(run_id))
     await parked.timed("list what is new", lambda: _count(parked.store.runs(since=LATER)))
 
@@ -161,24 +166,28 @@ async def _save_and_release(store: CaseStore, lease: Lease, *applied: str) -> No
         raise RuntimeError(f"{lease.case_id} can't be given up")
 
 
-async def _look_for_due(parked: _Parked, chosen: random.Random) -> None:
-    """With some due among all."""
+async def _made_due(parked: _Parked, chosen: random.Random) -> set[str]:
+    """A few among all."""
     numbers = chosen.sample(range(parked.copies.count), DUE)
     due = {parked.copies.ids(number)[0] for number in numbers}
     for case_id in due:
         await _deliver(parked, case_id)
-    for _ in range(TIMES):
-        await parked.timed(f"look for due, {DUE} are", lambda: parked.store.ready(limit=1_000))
-    if set(await parked.store.ready(limit=1_000)) != due:
-        raise RuntimeError("what is due was not found")
+    return due
+
+
+async def _look_for_due(parked: _Parked, name: str) -> None:
+    await parked.timed(name, lambda: parked.store.ready(limit=1_000))
 
 
 async def _list_all(parked: _Parked) -> None:
+    """Few so often that as many lines are read as of many: the garbage of lines is collected now
+    and then, which falls on each of them alike."""
     started = time.perf_counter()
-    listed = await _count(parked.store.runs(status=Status.WAITING_CUSTOMER))
-    parked.times["list all, a line"] = [(time.perf_counter() - started) / listed]
-    if listed != parked.copies.count:
-        raise RuntimeError(f"{listed} of {parked.copies.count} runs are listed")
+    for _ in range(MANY // parked.copies.count):
+        listed = await _count(parked.store.runs(status=Status.WAITING_CUSTOMER))
+        if listed != parked.copies.count:
+            raise RuntimeError(f"{listed} of {parked.copies.count} runs are listed")
+    parked.times["list all, a line"] = [(time.perf_counter() - started) / MANY]
 
 
 async def _count(lines: AsyncIterator[RunLine]) -> int:

@@ -41,7 +41,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-RUNS_AT_ONCE = 200
+RUNS_AT_ONCE = 50
 """So many runs of a list are read in one go: a longer look would hold up everybody else."""
 
 
