@@ -190,7 +190,7 @@ class Claimed:
     # Reading and saving --------------------------------------------------------------------
 
     async def inbox(self) -> Sequence[StoredEvent]:
-        """Events not yet applied, oldest first: what the store told with the last load or save,
+        """Events not yet applied, oldest first: what the store told with the claim or the last save,
         once, and after that as it is now."""
         stored, self._inbox = self._inbox, None
         return await self.inbox_now() if stored is None else self._unread(stored)
@@ -204,7 +204,7 @@ class Claimed:
         """An event is stored that takes the case from the agent.
 
         Only a glance: what it sees still counts as not read. `anew` False: what the store
-        told with the last load or save will do, where that wasn't read yet.
+        told with the claim or the last save will do, where that wasn't read yet.
         """
         stored = self._inbox
         if anew or stored is None:

@@ -59,13 +59,23 @@ class Posted:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A case as loaded: its latest run whole. `case` is None until its first event is applied."""
+    """A case as it stands: its latest run whole. `case` is None until an event was applied."""
 
     case: Case | None
     run: Run | None
     messages: tuple[Json, ...] = ()
     inbox: tuple[StoredEvent, ...] = ()
-    """As by `CaseStore.inbox`, at the same moment; only `load` fills it."""
+    """As by `CaseStore.inbox`, at the same moment; only a claim fills it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A case in its new owner's hands, as it stood when it was claimed."""
+
+    lease: Lease
+    record: Record
+    has_posts: bool
+    """The outbox isn't empty: a former owner left posts there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,16 +131,12 @@ class CaseStore(Protocol):
         """
         ...
 
-    async def claim(self, case_id: str, owner: str, *, seconds: float) -> Lease | None:
+    async def claim(self, case_id: str, owner: str, *, seconds: float) -> Claim | None:
         """Own the case until the lease ends; None while another owner's lease lasts."""
         ...
 
     async def renew(self, lease: Lease, *, seconds: float) -> Lease:
         """The same lease, later end. Raises `LeaseLost`."""
-        ...
-
-    async def load(self, lease: Lease) -> Record:
-        """The case with its inbox, in one look."""
         ...
 
     async def inbox(self, lease: Lease) -> Sequence[StoredEvent]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.case import Event, ts_of
-from agent.ports import CaseStore, Change, Lease, RunLine
+from agent.ports import CaseStore, Change, RunLine
 from agent.run import Status
 from bench.copies import Copies, copied_in_redis, copied_in_sqlite
 from bench.report import Table
@@ -123,7 +123,7 @@ async def _compared(name: str, few: Copies, many: Copies) -> Table:
 
 async def _each_thing(parked: _Parked, chosen: random.Random) -> None:
     case_id, run_id = parked.copies.ids(chosen.randrange(parked.copies.count))
-    await parked.timed("claim, load, save, release", lambda: _work(parked, case_id))
+    await parked.timed("claim, save, release", lambda: _work(parked, case_id))
     await parked.timed("resume", lambda: _resume(parked, case_id))
     await _look_for_due(parked, "look for due")
     await parked.timed("one run by its id", lambda: parked.store.run(run_id))
@@ -131,15 +131,13 @@ async def _each_thing(parked: _Parked, chosen: random.Random) -> None:
 
 
 async def _work(parked: _Parked, case_id: str) -> None:
-    lease = await _claim(parked.store, case_id)
-    await _save_and_release(parked.store, lease)
+    await _claim_save_and_release(parked.store, case_id)
 
 
 async def _resume(parked: _Parked, case_id: str) -> None:
     """The store's part in taking an answer from its arrival to the next stop."""
     event_id = await _deliver(parked, case_id)
-    lease = await _claim(parked.store, case_id)
-    await _save_and_release(parked.store, lease, event_id)
+    await _claim_save_and_release(parked.store, case_id, event_id)
 
 
 async def _deliver(parked: _Parked, case_id: str) -> str:
@@ -149,21 +147,17 @@ async def _deliver(parked: _Parked, case_id: str) -> str:
     return event_id
 
 
-async def _claim(store: CaseStore, case_id: str) -> Lease:
-    lease = await store.claim(case_id, "bench", seconds=8.0)
-    if lease is None:
+async def _claim_save_and_release(store: CaseStore, case_id: str, *applied: str) -> None:
+    claim = await store.claim(case_id, "bench", seconds=8.0)
+    if claim is None:
         raise RuntimeError(f"{case_id} can't be claimed")
-    return lease
-
-
-async def _save_and_release(store: CaseStore, lease: Lease, *applied: str) -> None:
-    record = await store.load(lease)
+    lease, record = claim.lease, claim.record
     if record.case is None or record.run is None or len(record.inbox) != len(applied):
-        raise RuntimeError(f"{lease.case_id} is not as it was parked")
+        raise RuntimeError(f"{case_id} is not as it was parked")
     change = Change(case=record.case, run=record.run, applied=applied, due_at=LATER)
     await store.save(lease, change)
     if not await store.release(lease, due_at=LATER):
-        raise RuntimeError(f"{lease.case_id} can't be given up")
+        raise RuntimeError(f"{case_id} can't be given up")
 
 
 async def _made_due(parked: _Parked, chosen: random.Random) -> set[str]:

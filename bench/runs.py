@@ -1,6 +1,6 @@
 """A whole run on the harness with all its guarantees, and the bare SDK making the same calls.
 
-The harness is called as a worker calls it: claim, load, advance, send the outbox, release, with
+The harness is called as a worker calls it: claim, advance, send the outbox, release, with
 a store that survives a crash. Slack is not part of it, and the engine's wake-ups only where they
 are asked for.
 """
@@ -96,13 +96,14 @@ class Desk:
 
     async def work(self, case_id: str) -> None:
         """What a worker does with a case that was woken."""
-        lease = await self.store.claim(case_id, "bench", seconds=8.0)
-        if lease is None:
+        claim = await self.store.claim(case_id, "bench", seconds=8.0)
+        if claim is None:
             raise RuntimeError(f"{case_id} can't be claimed")
+        lease = claim.lease
         claimed = Claimed(
             store=self.store,
             lease=lease,
-            record=await self.store.load(lease),
+            record=claim.record,
             now=self.harness.now,
             waiting=self.harness.waiting,
             on_saved=lambda has_posts: None,

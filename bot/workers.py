@@ -19,7 +19,7 @@ from agent.endings import give_up
 from agent.errors import LeaseLost, StoreAway, StoreError
 from agent.harness import Harness
 from agent.loop import advance
-from agent.ports import CaseStore, Clock, Lease
+from agent.ports import CaseStore, Claim, Clock, Lease
 from bot.posting import Poster
 
 log = logging.getLogger("casethread.workers")
@@ -144,23 +144,29 @@ class Workers:
 
     async def _claim_and_work(self, case_id: str) -> None:
         asked = time.monotonic()
-        lease = await self._store.claim(case_id, self._owner, seconds=LEASE_SECONDS)
-        if lease is None:
+        claim = await self._store.claim(case_id, self._owner, seconds=LEASE_SECONDS)
+        if claim is None:
             return
-        held = _Held(self._store, lease, asked=asked)
-        mail = _Mail(self._poster, held, self._harness.now, self._on_dead_root)
+        held = _Held(self._store, claim.lease, asked=asked)
+        mail = _Mail(
+            self._poster,
+            held,
+            self._harness.now,
+            self._on_dead_root,
+            has_posts=claim.has_posts,
+        )
         try:
-            await self._hold(held, mail)
+            await self._hold(claim, held, mail)
         except asyncio.CancelledError:
-            await self._leave(lease, mail)
+            await self._leave(claim.lease, mail)
             raise
 
-    async def _hold(self, held: _Held, mail: _Mail) -> None:
+    async def _hold(self, claim: Claim, held: _Held, mail: _Mail) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 keeping = group.create_task(held.keep())
                 mailing = group.create_task(mail.run())
-                await self._advance(held.lease, mail)
+                await self._advance(claim, mail)
                 keeping.cancel()
                 mailing.cancel()
         except* LeaseLost:
@@ -182,13 +188,13 @@ class Workers:
             # The one place where nothing is half done.
             task.cancel()
 
-    async def _advance(self, lease: Lease, mail: _Mail) -> None:
+    async def _advance(self, claim: Claim, mail: _Mail) -> None:
         """Work until the case waits with all its posts out, and give it up in that moment."""
-        harness = self._harness
+        harness, lease = self._harness, claim.lease
         claimed = Claimed(
             store=self._store,
             lease=lease,
-            record=await self._store.load(lease),
+            record=claim.record,
             now=harness.now,
             waiting=harness.waiting,
             on_saved=lambda has_posts: self._saved(mail, has_posts=has_posts),
@@ -237,7 +243,7 @@ class _Held:
 
 
 class _Mail:
-    """The case's outbox, sent at first and whenever a save put something in, one at a time."""
+    """The case's outbox, sent whenever something is put in, one post at a time."""
 
     def __init__(
         self,
@@ -245,16 +251,19 @@ class _Mail:
         held: _Held,
         now: Clock,
         on_dead_root: Callable[[str], Awaitable[None]],
+        *,
+        has_posts: bool,
     ) -> None:
+        """`has_posts`: some are there from a former owner."""
         self._poster = poster
         self._now = now
         self._held = held
         self._claimed_at = now()
         self._on_dead_root = on_dead_root
         self._kicked = asyncio.Event()
-        # A former owner may have left posts.
-        self._kicked.set()
-        self._is_empty = False
+        if has_posts:
+            self._kicked.set()
+        self._is_empty = True
         """What was there at the last kick is out."""
         self._sending = asyncio.Lock()
 

@@ -79,15 +79,14 @@ def place(raw: bytes, post_id: str) -> Posted:
     return Posted(**codec.decode_json(raw, f"place of {post_id}"))
 
 
-def record(answer: Sequence[Any], case_id: str, *, with_inbox: bool) -> Record:
-    """What `load.lua` answers for a case that is there."""
-    raw_case, run_id, raw_run, messages, inbox = answer
+def record(whole: Sequence[Any], case_id: str) -> Record:
+    """What `whole.lua` has of a case."""
+    raw_case, run_id, raw_run, messages = whole
     name = f"run {run_id.decode()}" if run_id else ""
     return Record(
         case=codec.decode_case(raw_case, case_id) if raw_case else None,
         run=codec.decode_run(raw_run, run_id.decode()) if raw_run else None,
         messages=tuple(codec.decode_json(each, name) for each in messages),
-        inbox=tuple(events(inbox)) if with_inbox else (),
     )
 
 

@@ -23,6 +23,7 @@ from agent.case import Event
 from agent.errors import InboxChanged, LeaseLost, StoreError
 from agent.ports import (
     Change,
+    Claim,
     Clock,
     Lease,
     Mail,
@@ -41,12 +42,12 @@ logger = logging.getLogger(__name__)
 
 SCRIPTS = {
     "deliver": ("case", "deliver"),
-    "claim": ("case", "claim"),
+    "claim": ("case", "events", "whole", "claim"),
     "renew": ("case", "renew"),
     "release": ("case", "release"),
     "save": ("case", "events", "save"),
     "sent": ("case", "sent"),
-    "load": ("events", "load"),
+    "look": ("whole", "look"),
     "inbox": ("events", "inbox"),
     "outbox": ("outbox",),
     "mail": ("mail",),
@@ -60,7 +61,7 @@ SCRIPTS = {
 DUE = tuple(f"casethread:due:{version}" for version in range(1, codec.VERSION + 1))
 """The indexes of due cases whose records this code knows."""
 
-RUNS_AT_ONCE = 100
+RUNS_AT_ONCE = 50
 """So many runs of a list are read in one go: a longer look would hold up everybody else."""
 
 
@@ -121,35 +122,36 @@ class RedisStore:
             await self._change("deliver", case_id, codec.VERSION, event.event_id, self._mark(), raw)
         )
 
-    async def claim(self, case_id: str, owner: str, *, seconds: float) -> Lease | None:
+    async def claim(self, case_id: str, owner: str, *, seconds: float) -> Claim | None:
         # Before Redis is asked: the lease is never over there before it is here.
         expires_at = self._now() + seconds
-        token = await self._change(
+        answer = await self._change(
             "claim", case_id, codec.VERSION, owner, self._mark(), repr(seconds)
         )
-        if token is None:
+        if answer is None:
             return None
-        if not isinstance(token, int):
+        token, *found = answer
+        if not found:
             self._say_once(
                 logging.ERROR,
-                f"case {case_id} holds records of schema version {int(token[0])}, and this version "
+                f"case {case_id} holds records of schema version {int(token)}, and this version "
                 f"of Casethread knows up to {codec.VERSION}: it is left alone; run the newer "
                 "Casethread",
             )
             return None
-        return Lease(case_id=case_id, owner=owner, token=token, expires_at=expires_at)
+        whole, inbox, posts = found
+        record = redis_records.record(whole, case_id)
+        return Claim(
+            lease=Lease(case_id=case_id, owner=owner, token=token, expires_at=expires_at),
+            record=replace(record, inbox=tuple(redis_records.events(inbox))),
+            has_posts=posts > 0,
+        )
 
     async def renew(self, lease: Lease, *, seconds: float) -> Lease:
         expires_at = self._now() + seconds
         if not await self._change("renew", lease.case_id, lease.token, lease.owner, repr(seconds)):
             raise _lost(lease)
         return replace(lease, expires_at=expires_at)
-
-    async def load(self, lease: Lease) -> Record:
-        answer = await self._run("load", (_head(lease.case_id),))
-        if answer is None:
-            raise StoreError(f"case {lease.case_id} is gone from the store")
-        return redis_records.record(answer, lease.case_id, with_inbox=True)
 
     async def inbox(self, lease: Lease) -> Sequence[StoredEvent]:
         return redis_records.events(await self._run("inbox", (_head(lease.case_id),)))
@@ -217,8 +219,8 @@ class RedisStore:
         return kept.decode()
 
     async def case(self, case_id: str) -> Record | None:
-        answer = await self._run("load", (_head(case_id),))
-        return None if answer is None else redis_records.record(answer, case_id, with_inbox=False)
+        answer = await self._run("look", (_head(case_id),))
+        return None if answer is None else redis_records.record(answer, case_id)
 
     async def runs(
         self, *, status: Status | None = None, since: float | None = None

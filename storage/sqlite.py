@@ -22,6 +22,7 @@ from agent.case import Event
 from agent.errors import StoreError
 from agent.ports import (
     Change,
+    Claim,
     Clock,
     Lease,
     Mail,
@@ -74,22 +75,15 @@ class SqliteStore:
     async def deliver(self, case_id: str, event: Event) -> bool:
         return await self._write(sqlite_writes.deliver, case_id, event)
 
-    async def claim(self, case_id: str, owner: str, *, seconds: float) -> Lease | None:
-        claimed = await self._write(sqlite_writes.claim, case_id, owner, seconds)
-        if isinstance(claimed, Lease):
-            return claimed
-        if claimed is not None:
-            self._warn(claimed)
-        return None
+    async def claim(self, case_id: str, owner: str, *, seconds: float) -> Claim | None:
+        claim = await self._write(sqlite_writes.claim, case_id, owner, seconds)
+        if isinstance(claim, str):
+            self._warn(claim)
+            return None
+        return claim
 
     async def renew(self, lease: Lease, *, seconds: float) -> Lease:
         return await self._write(sqlite_writes.renew, lease, seconds)
-
-    async def load(self, lease: Lease) -> Record:
-        record = await self._read(sqlite_reads.record_with_inbox, lease.case_id)
-        if record is None:
-            raise StoreError(f"case {lease.case_id} is gone from the store")
-        return record
 
     async def inbox(self, lease: Lease) -> Sequence[StoredEvent]:
         return await self._read(sqlite_reads.inbox, lease.case_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agent.errors import StoreError
 from agent.ports import Mail, OutboxEntry, Posted, Record, RunLine, StoredEvent
@@ -40,27 +40,25 @@ def ready(tx: Transaction, limit: int) -> Sequence[str]:
 
 def record(tx: Transaction, case_id: str) -> Record | None:
     row = tx.db.execute("SELECT record FROM cases WHERE case_id = ?", (case_id,)).fetchone()
-    if row is None:
-        return None
-    case = None if row[0] is None else codec.decode_case(row[0], case_id)
+    return None if row is None else whole(tx, case_id, row[0])
+
+
+def whole(tx: Transaction, case_id: str, raw: bytes | None) -> Record:
+    """A case from its row's record, with its latest run."""
+    case = None if raw is None else codec.decode_case(raw, case_id)
     row = tx.db.execute(
         "SELECT run_id, record FROM runs WHERE case_id = ? ORDER BY id DESC LIMIT 1", (case_id,)
     ).fetchone()
     if row is None:
         return Record(case=case, run=None)
-    run_id, raw = row
-    run = codec.decode_run(raw, run_id)
+    run_id, raw_run = row
+    run = codec.decode_run(raw_run, run_id)
     messages = tx.db.execute("SELECT record FROM messages WHERE run_id = ? ORDER BY n", (run_id,))
     return Record(
         case=case,
         run=run,
         messages=tuple(codec.decode_json(record, f"run {run_id}") for (record,) in messages),
     )
-
-
-def record_with_inbox(tx: Transaction, case_id: str) -> Record | None:
-    found = record(tx, case_id)
-    return None if found is None else replace(found, inbox=tuple(inbox(tx, case_id)))
 
 
 def inbox(tx: Transaction, case_id: str) -> Sequence[StoredEvent]:
@@ -85,6 +83,12 @@ def outbox(tx: Transaction, case_id: str) -> Sequence[OutboxEntry]:
         OutboxEntry(seq=seq, token=token, post=codec.decode_post(record, post_id))
         for seq, token, post_id, record in rows
     ]
+
+
+def has_posts(tx: Transaction, case_id: str) -> bool:
+    """Whether the outbox has any."""
+    found = tx.db.execute("SELECT 1 FROM outbox WHERE case_id = ? AND sent = 0 LIMIT 1", (case_id,))
+    return found.fetchone() is not None
 
 
 def mail(tx: Transaction, case_id: str, limit: int) -> Mail:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from agent.case import Event
 from agent.errors import InboxChanged, LeaseLost, StoreError
-from agent.ports import Change, Lease, Posted, StoredEvent
+from agent.ports import Change, Claim, Lease, Posted, StoredEvent
 from agent.run import Json, Run
 from storage import codec, sqlite_reads
 from storage.sqlite_file import Transaction
@@ -38,14 +38,14 @@ def deliver(tx: Transaction, case_id: str, event: Event) -> bool:
     return True
 
 
-def claim(tx: Transaction, case_id: str, owner: str, seconds: float) -> Lease | str | None:
+def claim(tx: Transaction, case_id: str, owner: str, seconds: float) -> Claim | str | None:
     """A string says why a case can't be worked on by this code."""
     row = tx.db.execute(
-        "SELECT token, expires_at, schema_version FROM cases WHERE case_id = ?", (case_id,)
+        "SELECT token, expires_at, schema_version, record FROM cases WHERE case_id = ?", (case_id,)
     ).fetchone()
     if row is None:
         return None
-    token, expires_at, version = row
+    token, expires_at, version, raw = row
     if version > codec.VERSION:
         return (
             f"case {case_id} holds records of schema version {version}, and this version of "
@@ -59,7 +59,13 @@ def claim(tx: Transaction, case_id: str, owner: str, seconds: float) -> Lease | 
         "due_at = min(coalesce(due_at, ?), ?) WHERE case_id = ?",
         (owner, lease.token, lease.expires_at, tx.now, tx.now, case_id),
     )
-    return lease
+    return Claim(
+        lease=lease,
+        record=replace(
+            sqlite_reads.whole(tx, case_id, raw), inbox=tuple(sqlite_reads.inbox(tx, case_id))
+        ),
+        has_posts=sqlite_reads.has_posts(tx, case_id),
+    )
 
 
 def renew(tx: Transaction, lease: Lease, seconds: float) -> Lease:
@@ -139,7 +145,7 @@ def save(tx: Transaction, lease: Lease, change: Change) -> Sequence[StoredEvent]
     )
     due_at = change.due_at
     inbox = sqlite_reads.inbox(tx, case_id)
-    if due_at is None or inbox or _has_unsent(tx, case_id):
+    if due_at is None or inbox or sqlite_reads.has_posts(tx, case_id):
         due_at = held.due_at
     version = max(change.case.schema_version, run.schema_version if run else 0)
     tx.db.execute(
@@ -182,11 +188,6 @@ def _save_run(tx: Transaction, run: Run, change: Change) -> None:
         "INSERT INTO trace (run_id, record) VALUES (?, ?)",
         [(run.run_id, codec.encode_json(each)) for each in change.trace],
     )
-
-
-def _has_unsent(tx: Transaction, case_id: str) -> bool:
-    found = tx.db.execute("SELECT 1 FROM outbox WHERE case_id = ? AND sent = 0 LIMIT 1", (case_id,))
-    return found.fetchone() is not None
 
 
 def sent(tx: Transaction, lease: Lease, posted: Mapping[str, Posted]) -> None:

@@ -1,8 +1,13 @@
 -- Arguments: the newest version that the caller knows, owner, mark of this call, seconds. Answers
--- the token; nothing when the case is owned or unknown; a list with the version when it is newer.
--- A repetition of the call that got the lease gets the same one.
+-- the token, the case (see whole.lua), its unapplied events, how many posts aren't known to be sent;
+-- nothing when the case is owned or unknown; the version alone when that is newer. A repetition of
+-- the call that got the lease gets the same one.
 
 local known, owner, mark, seconds = take(), take(), take(), take()
+
+local function claimed(token)
+  return { tonumber(token), whole(), (unapplied({})), redis.call('ZCARD', head .. ':unsent') }
+end
 
 local version, token, expires, due, claimed_by =
   unpack(redis.call('HMGET', head, 'version', 'token', 'expires', 'due', 'claim'))
@@ -13,7 +18,7 @@ if tonumber(version) > tonumber(known) then
   return { version }
 end
 if expires and tonumber(expires) > now then
-  return claimed_by == mark and tonumber(token)
+  return claimed_by == mark and claimed(token)
 end
 
 token = (tonumber(token) or 0) + 1
@@ -23,4 +28,4 @@ due = by_now(due)
 redis.call('HSET', head, 'owner', owner, 'claim', mark, 'token', token, 'expires', expires,
   'due', due, 'number', 0)
 place(version, due, expires)
-return token
+return claimed(token)

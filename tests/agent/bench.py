@@ -143,17 +143,17 @@ class Bench:
         self.connections.push_async_callback(self.client.close)
 
     async def claim(self) -> tuple[Lease, Claimed]:
-        lease = await self.store.claim(CASE, "worker", seconds=LEASE_SECONDS)
-        assert lease is not None, "somebody owns the case"
+        claim = await self.store.claim(CASE, "worker", seconds=LEASE_SECONDS)
+        assert claim is not None, "somebody owns the case"
         claimed = Claimed(
             store=self.store,
-            lease=lease,
-            record=await self.store.load(lease),
+            lease=claim.lease,
+            record=claim.record,
             now=self.clock,
             waiting=self.waiting,
             on_saved=lambda has_posts: None,
         )
-        return lease, claimed
+        return claim.lease, claimed
 
     async def go(self) -> None:
         """Work on the case as a worker does: until it waits, all its posts out."""

@@ -284,14 +284,14 @@ class World:
 
     async def _own(self, hand: Hand) -> None:
         store = self.hands.over(self.store)
-        lease = await store.claim(CASE, "worker", seconds=LEASE_SECONDS)
-        if lease is None:
+        claim = await store.claim(CASE, "worker", seconds=LEASE_SECONDS)
+        if claim is None:
             return
-        hand.lease = lease
+        lease = hand.lease = claim.lease
         claimed = Claimed(
             store=store,
             lease=lease,
-            record=await store.load(lease),
+            record=claim.record,
             now=self.clock,
             waiting=self.waiting,
             on_saved=lambda has_posts: None,

@@ -35,6 +35,7 @@ from bot.settings import load_settings
 from bot.webapi import send
 from storage import open_store
 from tests.bot.local.slack_bench import connected
+from tests.contracts.samples import owned
 
 MANIFEST = Path(__file__).parents[2] / "manifest.yml"
 TEAM = "T0CARTWISE"
@@ -85,12 +86,11 @@ class Office:
 
     async def inbox(self, case_id: str) -> list[Event]:
         """What was delivered to the case, in the order of its time; none for an unknown case."""
-        lease = await self.store.claim(case_id, "a look", seconds=60)
-        if lease is None:
+        claim = await self.store.claim(case_id, "a look", seconds=60)
+        if claim is None:
             return []
-        events = [stored.event for stored in await self.store.inbox(lease)]
-        await self._give_up(lease)
-        return events
+        await self._give_up(claim.lease)
+        return [stored.event for stored in claim.record.inbox]
 
     async def _give_up(self, lease: Lease) -> None:
         if not await self.store.release(lease, due_at=None):
@@ -112,8 +112,7 @@ class Office:
         # Any event makes the case's row.
         seed = Event(event_id=f"seed:{time.time_ns()}", ts="1.000000", fact=NotACase(by="U"))
         await self.store.deliver(case_id, seed)
-        lease = await self.store.claim(case_id, "the harness", seconds=60)
-        assert lease is not None
+        lease = await owned(self.store, "the harness", case_id=case_id, seconds=60)
         facts: dict[str, Any] = {
             "run_id": RUN_ID,
             "case_id": case_id,
@@ -182,9 +181,9 @@ class Office:
 
     async def sent(self, case_id: str, post: Post, message: Message) -> None:
         """The store knows that this post is that message."""
-        lease = await self.store.claim(case_id, "test", seconds=60)
-        assert lease is not None
-        record = await self.store.load(lease)
+        lease = await owned(self.store, "test", case_id=case_id, seconds=60)
+        record = await self.store.case(case_id)
+        assert record is not None
         assert record.case is not None
         await self.store.save(lease, Change(case=record.case, run=None, posts=(post,)))
         posted = Posted(channel=message.channel, message_id=message.ts)

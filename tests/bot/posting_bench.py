@@ -17,6 +17,7 @@ from bot.posting import Audience, Poster, make_client
 from bot.thread import Thread
 from storage import open_store
 from tests.bot import card_samples as samples
+from tests.contracts.samples import owned
 
 MANIFEST = Path(__file__).parents[2] / "manifest.yml"
 IN_THREAD = Audience(approvals_channel=None, handoff_mention=None, approvers=("S0LEADS001",))
@@ -86,10 +87,8 @@ class Owner:
     async def claim(self) -> None:
         """Takes the case over; an earlier lease has run out by then."""
         self.bench.clock.go_on(LEASE_SECONDS)
-        self.lease = await self.bench.store.claim(
-            self.bench.case.case_id, "owner", seconds=LEASE_SECONDS
-        )
-        assert self.lease is not None
+        case_id = self.bench.case.case_id
+        self.lease = await owned(self.bench.store, "owner", case_id=case_id, seconds=LEASE_SECONDS)
         self.claimed_at = self.bench.clock()
 
     async def say(self, *contents: Content, update_of: str | None = None, start: int = 1) -> None:

@@ -13,6 +13,7 @@ from agent.ports import CaseStore, Change
 from agent.run import Run, Status
 from bot.catching_up import MOST_DONE, CatchUp
 from storage import open_store
+from tests.contracts.samples import owned
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0
@@ -33,8 +34,7 @@ async def keep(
     case_id = f"T1:C1:{name}"
     said = Message(message_id=name, author="U1", text="Hello")
     await store.deliver(case_id, Event(event_id=name, ts="1.0", fact=said))
-    lease = await store.claim(case_id, "worker", seconds=8)
-    assert lease is not None
+    lease = await owned(store, case_id=case_id)
     for number, (status, ended_at) in enumerate(runs):
         run = Run(
             run_id=f"{name} {number}",

@@ -27,7 +27,7 @@ from bot.local.slack.seed import LEADS, RANDOM, SUPPORT_CASES
 from bot.local.stories import STORIES
 from bot.local.workspace.serving import WITH_STAND_IN
 from storage import open_store
-from tests.contracts.samples import CASE_ID, case, event, run
+from tests.contracts.samples import CASE_ID, case, event, owned, run
 
 MANIFEST = Path(__file__).parents[2] / "manifest.yml"
 BOT, APP = "xoxb-1", "xapp-1"
@@ -328,8 +328,7 @@ async def fill_store(folder: Path) -> None:
     """One case with a run that is done and one that waits."""
     store = open_store(f"sqlite:///{folder / 'casethread.db'}")
     await store.deliver(CASE_ID, event())
-    lease = await store.claim(CASE_ID, "test", seconds=8)
-    assert lease is not None
+    lease = await owned(store, "test")
     first = run("run_1", status=Status.DONE, opened_at=1_700_000_000.0)
     second = run(
         "run_2",

@@ -36,8 +36,8 @@ def asking(bench: Bench, asked: Asked = ASKED) -> tuple[Content, Content]:
 async def told(bench: Bench, root_ts: str) -> list[StoredEvent]:
     """What the new thread's case was told."""
     thread = Thread(team=bench.thread.team, channel=SUPPORT_CASES, ts=root_ts)
-    lease = await bench.store.claim(thread.case_id, "a look", seconds=1)
-    return [] if lease is None else list(await bench.store.inbox(lease))
+    claim = await bench.store.claim(thread.case_id, "a look", seconds=1)
+    return [] if claim is None else list(claim.record.inbox)
 
 
 async def test_the_new_threads_case_gets_words_and_customer(bench: Bench):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent.case import Case, Event, Line, Message, Post, ts_of
-from agent.ports import CaseStore, Change, Lease
+from agent.ports import CaseStore, Change, Lease, Record
 from agent.run import Run, Status
 
 CASE_ID = "T1:C1:1700000000.000100"
@@ -39,13 +39,27 @@ def post(post_id: str = "p1", text: str = "A line") -> Post:
     return Post(post_id=post_id, content=Line(text=text))
 
 
+async def owned(
+    store: CaseStore, owner: str = "worker", *, case_id: str = CASE_ID, seconds: float = 8
+) -> Lease:
+    """A lease on a case that nobody owns."""
+    claim = await store.claim(case_id, owner, seconds=seconds)
+    assert claim is not None
+    return claim.lease
+
+
 async def claimed(store: CaseStore, case_id: str = CASE_ID) -> Lease:
     """A lease on a case with one event, which is applied already."""
     await store.deliver(case_id, event("first"))
-    lease = await store.claim(case_id, "worker", seconds=8)
-    assert lease is not None
+    lease = await owned(store, case_id=case_id)
     await store.save(lease, Change(case=case(case_id), run=None, applied=("first",)))
     return lease
+
+
+async def record_of(store: CaseStore, case_id: str = CASE_ID) -> Record:
+    record = await store.case(case_id)
+    assert record is not None
+    return record
 
 
 async def inbox_ids(store: CaseStore, lease: Lease) -> list[str]:

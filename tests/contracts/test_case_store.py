@@ -14,7 +14,17 @@ from agent.errors import InboxChanged, StoreError
 from agent.ports import CaseStore, Change, Clock, Record
 from agent.run import Status, Usage
 from tests.contracts.conftest import SetClock
-from tests.contracts.samples import CASE_ID, case, claimed, event, inbox_ids, post, run
+from tests.contracts.samples import (
+    CASE_ID,
+    case,
+    claimed,
+    event,
+    inbox_ids,
+    owned,
+    post,
+    record_of,
+    run,
+)
 
 # Delivering ------------------------------------------------------------------------------------
 
@@ -30,16 +40,14 @@ async def test_a_delivered_event_is_in_the_inbox_as_it_was(
 ) -> None:
     sent = event("e1", text="₹145.05 🙂 \u200d <b>")
     await store.deliver(CASE_ID, sent)
-    lease = await other.claim(CASE_ID, "worker", seconds=8)
-    assert lease
+    lease = await owned(other)
     assert [stored.event for stored in await other.inbox(lease)] == [sent]
 
 
 async def test_text_that_utf8_cannot_hold_comes_back_as_it_was(store: CaseStore) -> None:
     sent = event("e1", text="half a pair: \ud83d")
     await store.deliver(CASE_ID, sent)
-    lease = await store.claim(CASE_ID, "worker", seconds=8)
-    assert lease
+    lease = await owned(store)
     assert [stored.event for stored in await store.inbox(lease)] == [sent]
 
 
@@ -50,8 +58,7 @@ async def test_a_second_delivery_of_an_id_changes_nothing(
     await store.deliver("later case", event("e9"))
     clock.go_on(5)
     assert not await store.deliver(CASE_ID, event("e1", at=9.0, text="second"))
-    lease = await store.claim(CASE_ID, "worker", seconds=8)
-    assert lease
+    lease = await owned(store)
     [stored] = await store.inbox(lease)
     assert stored.event == event("e1", text="first")
 
@@ -95,8 +102,7 @@ async def test_a_new_event_does_not_cost_a_case_its_place(
 async def test_events_are_taken_in_the_order_of_ts_and_then_of_arrival(store: CaseStore) -> None:
     for event_id, at in (("late", 30.0), ("tie a", 20.5), ("early", 3.25), ("tie b", 20.5)):
         await store.deliver(CASE_ID, event(event_id, at=1_700_000_000 + at))
-    lease = await store.claim(CASE_ID, "worker", seconds=8)
-    assert lease
+    lease = await owned(store)
     assert [(stored.event.event_id, stored.seq) for stored in await store.inbox(lease)] == [
         ("early", 3),
         ("tie a", 2),
@@ -123,8 +129,12 @@ async def test_a_save_is_loaded_whole(store: CaseStore, other: CaseStore) -> Non
     )
     await store.save(lease, Change(case=a_case, run=a_run, messages=messages))
     expected = Record(case=a_case, run=a_run, messages=messages)
-    assert await store.load(lease) == expected
+    assert await store.case(CASE_ID) == expected
     assert await other.case(CASE_ID) == expected
+    await store.release(lease, due_at=None)
+    claim = await other.claim(CASE_ID, "next", seconds=8)
+    assert claim
+    assert claim.record == expected
 
 
 async def test_messages_and_trace_of_a_save_are_appended(store: CaseStore) -> None:
@@ -139,7 +149,7 @@ async def test_messages_and_trace_of_a_save_are_appended(store: CaseStore) -> No
                 trace=({"step": n},),
             ),
         )
-    record = await store.load(lease)
+    record = await record_of(store)
     assert record.run
     assert record.run.steps == 2
     assert [message["n"] for message in record.messages] == [0, 1, 2, 3, 4, 5]
@@ -150,7 +160,7 @@ async def test_a_save_without_a_run_keeps_the_run_there_is(store: CaseStore) -> 
     lease = await claimed(store)
     await store.save(lease, Change(case=case(), run=run(message_count=1), messages=({"n": 0},)))
     await store.save(lease, Change(case=case(posts=1), run=None))
-    record = await store.load(lease)
+    record = await record_of(store)
     assert record.case == case(posts=1)
     assert record.run == run(message_count=1)
     assert record.messages == ({"n": 0},)
@@ -162,7 +172,7 @@ async def test_a_case_is_loaded_with_its_latest_run(store: CaseStore) -> None:
     ended = run("r1", message_count=1, status=Status.DONE)
     await store.save(lease, Change(case=case(), run=ended))
     await store.save(lease, Change(case=case(), run=run("r2")))
-    assert await store.load(lease) == Record(case=case(), run=run("r2"), messages=())
+    assert await record_of(store) == Record(case=case(), run=run("r2"), messages=())
 
 
 async def test_a_save_whose_messages_do_not_follow_the_stored_ones_is_refused(
@@ -176,7 +186,7 @@ async def test_a_save_whose_messages_do_not_follow_the_stored_ones_is_refused(
                 lease,
                 Change(case=case(posts=9), run=run(message_count=count), messages=messages),
             )
-    assert await store.load(lease) == Record(
+    assert await record_of(store) == Record(
         case=case(), run=run(message_count=1), messages=({"n": 0},)
     )
 
@@ -204,15 +214,17 @@ async def test_applied_events_leave_the_inbox(store: CaseStore) -> None:
     assert await inbox_ids(store, lease) == ["e3"]
 
 
-async def test_a_load_and_a_save_tell_what_is_in_the_inbox_at_that_moment(
+async def test_a_claim_and_a_save_tell_what_is_in_the_inbox_at_that_moment(
     store: CaseStore, other: CaseStore
 ) -> None:
-    lease = await claimed(store)
+    await store.release(await claimed(store), due_at=None)
     await other.deliver(CASE_ID, event("e2", at=2.0))
     await other.deliver(CASE_ID, event("e3", at=1.0))
-    record = await store.load(lease)
-    assert [stored.event.event_id for stored in record.inbox] == ["e3", "e2"]
-    assert list(record.inbox) == list(await store.inbox(lease))
+    claim = await store.claim(CASE_ID, "worker", seconds=8)
+    assert claim
+    lease = claim.lease
+    assert [stored.event.event_id for stored in claim.record.inbox] == ["e3", "e2"]
+    assert list(claim.record.inbox) == list(await store.inbox(lease))
     await other.deliver(CASE_ID, event("e4", at=3.0))
     left = await store.save(lease, Change(case=case(), run=None, applied=("e2",)))
     assert [stored.event.event_id for stored in left] == ["e3", "e4"]
@@ -264,7 +276,7 @@ async def test_a_save_that_does_not_ask_about_the_inbox_is_never_refused_for_it(
     lease = await claimed(store)
     await store.deliver(CASE_ID, event("e2"))
     await store.save(lease, Change(case=case(posts=1), run=None))
-    assert (await store.load(lease)).case == case(posts=1)
+    assert (await record_of(store)).case == case(posts=1)
 
 
 # Reading ---------------------------------------------------------------------------------------

@@ -8,16 +8,10 @@ import random
 import pytest
 
 from agent.errors import LeaseLost
-from agent.ports import CaseStore, Change, Lease, Posted
+from agent.ports import CaseStore, Change, Posted
 from agent.run import Status
 from tests.contracts.conftest import SetClock
-from tests.contracts.samples import CASE_ID, case, event, post, run
-
-
-async def owned(store: CaseStore, owner: str = "first", *, case_id: str = CASE_ID) -> Lease:
-    lease = await store.claim(case_id, owner, seconds=8)
-    assert lease is not None
-    return lease
+from tests.contracts.samples import CASE_ID, case, event, owned, post, record_of, run
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +25,7 @@ async def a_case_with_one_event(store: CaseStore) -> None:
 async def test_a_lease_says_who_owns_which_case_until_when(
     store: CaseStore, clock: SetClock
 ) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     assert (lease.case_id, lease.owner, lease.expires_at) == (CASE_ID, "first", clock() + 8)
 
 
@@ -39,7 +33,7 @@ async def test_a_lease_says_who_owns_which_case_until_when(
 async def test_a_case_is_not_claimed_while_a_lease_on_it_lasts(
     store: CaseStore, other: CaseStore, clock: SetClock, owner: str
 ) -> None:
-    await owned(store)
+    await owned(store, "first")
     clock.go_on(7.999)
     assert await other.claim(CASE_ID, owner, seconds=8) is None
     assert await store.claim(CASE_ID, owner, seconds=8) is None
@@ -55,11 +49,11 @@ async def test_a_case_that_the_store_does_not_know_is_not_claimed(store: CaseSto
 async def test_tokens_only_grow(store: CaseStore, other: CaseStore, clock: SetClock) -> None:
     tokens: list[int] = []
     for keeper in (store, other, store):
-        lease = await owned(keeper)
+        lease = await owned(keeper, "first")
         await keeper.save(lease, Change(case=case(), run=None, applied=("e1",)))
         tokens.append(lease.token)
         assert await keeper.release(lease, due_at=None)
-        tokens.append((await owned(other)).token)
+        tokens.append((await owned(other, "first")).token)
         clock.go_on(8)
     assert tokens == sorted(set(tokens))
 
@@ -81,7 +75,7 @@ async def test_one_of_many_at_once_gets_the_case(store: CaseStore, other: CaseSt
 async def test_a_renewed_lease_is_the_same_with_a_later_end(
     store: CaseStore, other: CaseStore, clock: SetClock
 ) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     clock.go_on(6)
     renewed = await store.renew(lease, seconds=8)
     assert (renewed.token, renewed.owner, renewed.expires_at) == (lease.token, "first", clock() + 8)
@@ -97,7 +91,7 @@ async def test_a_renewed_lease_is_the_same_with_a_later_end(
 async def test_an_owner_that_lost_its_lease_writes_nothing_more(
     store: CaseStore, other: CaseStore, clock: SetClock, taken: bool
 ) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     await store.save(lease, Change(case=case(), run=run(), posts=(post("p1"),)))
     clock.go_on(8)
     next_lease = await owned(other, "second") if taken else None
@@ -122,7 +116,7 @@ async def test_an_owner_that_lost_its_lease_writes_nothing_more(
         )
 
     next_lease = next_lease or await owned(other, "second")
-    record = await other.load(next_lease)
+    record = await record_of(other)
     assert (record.case, record.run, record.messages) == (case(), run(), ())
     assert [stored.event for stored in await other.inbox(next_lease)] == [event("e1")]
     assert [entry.post for entry in await other.outbox(next_lease)] == [post("p1")]
@@ -133,7 +127,7 @@ async def test_an_owner_that_lost_its_lease_writes_nothing_more(
 async def test_releasing_a_lost_lease_is_no_error_and_changes_nothing(
     store: CaseStore, other: CaseStore, clock: SetClock
 ) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     await store.save(lease, Change(case=case(), run=None, applied=("e1",)))
     clock.go_on(8)
     assert await store.release(lease, due_at=None)
@@ -147,9 +141,9 @@ async def test_releasing_a_lost_lease_is_no_error_and_changes_nothing(
 async def test_an_old_token_is_refused_although_the_case_is_owned_by_the_same_owner_again(
     store: CaseStore, clock: SetClock
 ) -> None:
-    old = await owned(store)
+    old = await owned(store, "first")
     clock.go_on(8)
-    await owned(store)
+    await owned(store, "first")
     with pytest.raises(LeaseLost):
         await store.save(old, Change(case=case(), run=None))
 
@@ -160,7 +154,7 @@ async def test_an_old_token_is_refused_although_the_case_is_owned_by_the_same_ow
 async def test_a_release_with_an_unapplied_event_fails_and_the_case_stays_owned(
     store: CaseStore, other: CaseStore
 ) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     assert not await store.release(lease, due_at=None)
     assert await other.claim(CASE_ID, "second", seconds=8) is None
     await store.save(lease, Change(case=case(), run=None, applied=("e1",)))
@@ -169,7 +163,7 @@ async def test_a_release_with_an_unapplied_event_fails_and_the_case_stays_owned(
 
 
 async def test_a_released_case_is_ready_when_it_said(store: CaseStore, clock: SetClock) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     await store.save(lease, Change(case=case(), run=None, applied=("e1",), due_at=clock() + 5))
     assert await store.release(lease, due_at=clock() + 60)
     clock.go_on(59.999)
@@ -181,7 +175,7 @@ async def test_a_released_case_is_ready_when_it_said(store: CaseStore, clock: Se
 async def test_a_case_released_without_a_time_is_not_ready_any_more(
     store: CaseStore, clock: SetClock
 ) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     await store.save(lease, Change(case=case(), run=None, applied=("e1",)))
     assert await store.release(lease, due_at=None)
     clock.go_on(10**6)
@@ -191,7 +185,7 @@ async def test_a_case_released_without_a_time_is_not_ready_any_more(
 async def test_a_release_takes_the_time_it_is_given_although_a_post_is_unsent(
     store: CaseStore, clock: SetClock
 ) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     change = Change(case=case(), run=None, applied=("e1",), posts=(post("p1"),))
     await store.save(lease, change)
     assert await store.release(lease, due_at=clock() + 30)
@@ -215,9 +209,10 @@ async def test_no_event_falls_between_the_last_look_and_the_release(
     async def work(owner: str) -> None:
         while len(applied) < len(sent) + 1:
             for case_id in await other.ready(limit=1):
-                lease = await other.claim(case_id, owner, seconds=8)
-                released = lease is None
-                while lease and not released:
+                claim = await other.claim(case_id, owner, seconds=8)
+                released = claim is None
+                while claim and not released:
+                    lease = claim.lease
                     ids = tuple(stored.event.event_id for stored in await other.inbox(lease))
                     await other.save(lease, Change(case=case(), run=None, applied=ids))
                     applied.extend(ids)
@@ -244,7 +239,7 @@ async def test_the_case_that_waits_longest_comes_first_and_no_more_than_asked_fo
 async def test_an_owned_case_is_not_ready_until_its_lease_is_over(
     store: CaseStore, clock: SetClock
 ) -> None:
-    await owned(store)
+    await owned(store, "first")
     assert await store.ready(limit=10) == []
     clock.go_on(8)
     assert await store.ready(limit=10) == [CASE_ID]
@@ -252,7 +247,7 @@ async def test_an_owned_case_is_not_ready_until_its_lease_is_over(
 
 async def died_after(store: CaseStore, clock: SetClock, change: Change) -> list[str]:
     """Who is ready once an owner saved this, told nobody, and its lease is over."""
-    lease = await owned(store)
+    lease = await owned(store, "first")
     await store.save(lease, change)
     clock.go_on(8)
     return list(await store.ready(limit=10))
@@ -261,10 +256,10 @@ async def died_after(store: CaseStore, clock: SetClock, change: Change) -> list[
 async def test_a_case_whose_owner_died_before_saving_anything_is_ready(
     store: CaseStore, clock: SetClock
 ) -> None:
-    lease = await owned(store)
+    lease = await owned(store, "first")
     await store.save(lease, Change(case=case(), run=None, applied=("e1",)))
     assert await store.release(lease, due_at=None)
-    await owned(store)
+    await owned(store, "first")
     clock.go_on(8)
     assert await store.ready(limit=10) == [CASE_ID]
 
@@ -294,7 +289,7 @@ async def test_a_case_with_a_post_to_send_is_ready_when_its_owner_died(
     later = Change(case=case(), run=None, due_at=due_at)
     assert await died_after(store, clock, later) == [CASE_ID]
 
-    lease = await owned(store)
+    lease = await owned(store, "first")
     await store.sent(lease, {"p1": Posted(channel="C1", message_id="1.1")})
     await store.save(lease, later)
     clock.go_on(8)

@@ -7,7 +7,7 @@ import pytest
 from agent.errors import StoreError
 from agent.ports import CaseStore, Change, Mail, Posted
 from tests.contracts.conftest import SetClock
-from tests.contracts.samples import CASE_ID, case, claimed, event, outbox_ids, post
+from tests.contracts.samples import CASE_ID, case, claimed, event, outbox_ids, owned, post
 
 
 async def test_posts_wait_in_the_order_they_were_saved(store: CaseStore) -> None:
@@ -49,11 +49,30 @@ async def test_an_outbox_entry_names_the_lease_that_saved_it(
     first = await claimed(store)
     await store.save(first, Change(case=case(), run=None, posts=(post("p1"),)))
     clock.go_on(8)
-    second = await store.claim(CASE_ID, "next", seconds=8)
-    assert second
+    second = await owned(store, "next")
     await store.save(second, Change(case=case(), run=None, posts=(post("p1"), post("p2"))))
     tokens = {entry.post.post_id: entry.token for entry in await store.outbox(second)}
     assert tokens == {"p1": first.token, "p2": second.token}
+
+
+async def test_a_claim_says_whether_posts_are_left_to_send(
+    store: CaseStore, other: CaseStore
+) -> None:
+    async def has_posts() -> bool:
+        claim = await other.claim(CASE_ID, "next", seconds=8)
+        assert claim
+        await other.release(claim.lease, due_at=None)
+        return claim.has_posts
+
+    lease = await claimed(store)
+    await store.save(lease, Change(case=case(), run=None, posts=(post("p1"), post("p2"))))
+    await store.sent(lease, {"p1": Posted(channel="C1", message_id="1.1")})
+    await store.release(lease, due_at=None)
+    assert await has_posts()
+    lease = await owned(store)
+    await store.sent(lease, {"p2": Posted(channel="", message_id="")})
+    await store.release(lease, due_at=None)
+    assert not await has_posts()
 
 
 async def test_a_sent_post_leaves_the_outbox_and_its_place_is_known(

@@ -22,7 +22,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 import bot.app
 import bot.workers
 from agent.case import CustomerChosen, Event, Message
-from agent.ports import CaseStore, Lease
+from agent.ports import CaseStore, Claim, Lease
 from agent.refunds.ports import Payment, Payments, Refund
 from bot.app import Bot, running_bot
 from bot.local.slack import Message as SlackMessage
@@ -85,19 +85,19 @@ class Meeting:
         """Let a side's claims come through here, and note what it writes."""
         claim, save, sent = store.claim, store.save, store.sent
 
-        async def met(case_id: str, owner: str, *, seconds: float) -> Lease | None:
-            lease = await claim(case_id, owner, seconds=seconds)
+        async def met(case_id: str, owner: str, *, seconds: float) -> Claim | None:
+            got = await claim(case_id, owner, seconds=seconds)
             barrier = self._barriers.get(case_id)
             if barrier is None:
-                return lease
+                return got
             if case_id not in side.met:
-                if lease is not None or self._how == "at_once":
-                    side.met[case_id] = lease
+                if got is not None or self._how == "at_once":
+                    side.met[case_id] = got.lease if got is not None else None
                     await barrier.wait()
-            elif lease is not None:
+            elif got is not None:
                 for deeds_of in (case_id, self._orders[case_id]):
                     side.note(deeds_of, GOT_IT)
-            return lease
+            return got
 
         async def saved(lease: Lease, *given: Any) -> Any:
             result = await save(lease, *given)

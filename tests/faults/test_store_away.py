@@ -10,7 +10,7 @@ import pytest
 
 import bot.workers
 from agent.errors import StoreAway
-from agent.ports import Lease, Posted, Record
+from agent.ports import Claim, Lease, Posted
 from bot.local.claude import say
 from tests.scenarios.stage import new_stage
 from tests.scenarios.test_refund import WORDS, propose
@@ -23,17 +23,17 @@ async def test_a_store_that_is_away_many_times_costs_a_case_nothing_but_time(
     monkeypatch.setattr(bot.workers, "BACKOFF_SECONDS", 0.0)
     away = bot.workers.GIVE_UP_AFTER + 3
     async with new_stage(tmp_path) as stage, stage.on() as running:
-        load = running.store.load
+        claim = running.store.claim
 
-        async def often_away(lease: Lease) -> Record:
+        async def often_away(case_id: str, owner: str, *, seconds: float) -> Claim | None:
             nonlocal away
             away -= 1
             if away >= 0:
                 raise StoreAway("Redis is away")
             monkeypatch.setattr(bot.workers, "LEASE_SECONDS", 8.0)
-            return await load(lease)
+            return await claim(case_id, owner, seconds=seconds)
 
-        monkeypatch.setattr(running.store, "load", often_away)
+        monkeypatch.setattr(running.store, "claim", often_away)
         stage.claude.script("speaker", [propose(400), say("All is well.")])
         root = await stage.open(WORDS)
         await stage.status(root, "white_check_mark")

@@ -15,7 +15,18 @@ from agent.ports import CaseStore, Change, Lease, Posted
 from agent.run import Status
 from storage import open_store
 from storage.redis_store import RedisStore
-from tests.contracts.samples import CASE_ID, case, claimed, event, inbox_ids, outbox_ids, post, run
+from tests.contracts.samples import (
+    CASE_ID,
+    case,
+    claimed,
+    event,
+    inbox_ids,
+    outbox_ids,
+    owned,
+    post,
+    record_of,
+    run,
+)
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 
@@ -82,7 +93,7 @@ async def test_a_save_that_memory_ran_out_for_wrote_nothing(
 ) -> None:
     lease = await claimed(store)
     await store.deliver(CASE_ID, event("e2"))
-    before = await store.load(lease)
+    before = await record_of(store)
     change = Change(
         case=case(posts=1),
         run=run(message_count=1),
@@ -96,7 +107,7 @@ async def test_a_save_that_memory_ran_out_for_wrote_nothing(
     # What takes from Redis is let through at such a time, what adds to it isn't.
     with impatience(), pytest.raises(StoreAway, match="OOM"):
         await store.save(lease, replace(change, applied=()))
-    assert await store.load(lease) == before
+    assert await record_of(store) == before
     server.ask("CONFIG", "SET", "maxmemory", 0)
     assert await store.save(lease, change) == []
     assert await outbox_ids(store, lease) == ["p1"]
@@ -237,8 +248,7 @@ async def test_a_claim_whose_answer_got_lost_finds_its_own_lease(
 ) -> None:
     await store.deliver(CASE_ID, event())
     proxy.drop_answers = 2
-    lease = await store.claim(CASE_ID, "worker", seconds=8)
-    assert lease
+    lease = await owned(store)
     assert lease.token == 1
     assert await store.claim(CASE_ID, "worker", seconds=8) is None
     await store.save(lease, Change(case=case(), run=None))
@@ -272,7 +282,7 @@ async def test_a_save_whose_answer_got_lost_is_saved_once(
         ),
     )
     assert [stored.event.event_id for stored in left] == ["e3"]
-    record = await store.load(lease)
+    record = await record_of(store)
     assert (record.case, record.messages) == (case(posts=1), ({"n": 0},))
     assert await store.trace("r1") == [{"step": 0}]
     assert await outbox_ids(store, lease) == ["p1"]
@@ -322,7 +332,7 @@ async def test_facts_and_prompts_whose_answers_got_lost_are_kept(
 
 async def test_reading_goes_on_over_a_new_connection(store: CaseStore, proxy: RedisProxy) -> None:
     lease = await claimed(store)
-    for look in (store.load, store.inbox, store.outbox):
+    for look in (store.inbox, store.outbox):
         proxy.drop_answers = 1
         await look(lease)
     proxy.drop_answers = 1
@@ -347,7 +357,7 @@ async def test_a_save_that_arrives_again_after_a_later_one_changes_nothing(
     await store.save(lease, Change(case=case(posts=2), run=run(status=Status.DONE)))
     [answer] = await proxy.let_arrive()
     assert b"lost" in answer
-    record = await store.load(lease)
+    record = await record_of(store)
     assert (record.case, record.run) == (case(posts=2), run(status=Status.DONE))
 
 
@@ -412,9 +422,9 @@ async def test_a_call_outlasts_a_restart_of_redis_and_nothing_is_lost(server: Re
     server.start()
     await saving
     assert await delivery
-    record = await store.load(lease)
+    record = await record_of(store)
     assert (record.case, record.messages) == (case(posts=1), ({}, {}))
-    assert [stored.event.event_id for stored in record.inbox] == ["during"]
+    assert await inbox_ids(store, lease) == ["during"]
     await store.close()
 
 

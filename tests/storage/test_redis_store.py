@@ -17,7 +17,7 @@ from agent.ports import Change, Posted
 from agent.run import Status
 from storage import codec
 from storage.redis_store import RUNS_AT_ONCE, RedisStore
-from tests.contracts.samples import CASE_ID, case, claimed, event, post, run
+from tests.contracts.samples import CASE_ID, case, claimed, event, owned, post, run
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 
@@ -59,7 +59,7 @@ async def test_of_two_processes_that_claim_at_once_one_owns_the_case_and_the_oth
         claims = await asyncio.gather(
             store.claim(case_id, "one", seconds=8), other.claim(case_id, "two", seconds=8)
         )
-        [lease] = [claim for claim in claims if claim]
+        [lease] = [claim.lease for claim in claims if claim]
         keeper, loser, name = (store, other, "two") if claims[0] else (other, store, "one")
         with pytest.raises(LeaseLost):
             await loser.save(
@@ -143,10 +143,9 @@ async def test_a_case_is_in_one_place_of_the_index_at_most(
 
     await store.deliver(CASE_ID, event())
     [due] = scores()
-    lease = await store.claim(CASE_ID, "worker", seconds=60)
-    assert lease
-    [owned] = scores()
-    assert 59 < owned - due < 70
+    lease = await owned(store, seconds=60)
+    [taken] = scores()
+    assert 59 < taken - due < 70
     await store.renew(lease, seconds=120)
     [renewed] = scores()
     assert 119 < renewed - due < 130
@@ -313,7 +312,7 @@ async def test_every_call_is_one_round_trip(store: RedisStore, server: RedisServ
             through.deliver(CASE_ID, event("e2")),
             through.claim(CASE_ID, "other", seconds=8),
             through.renew(lease, seconds=8),
-            through.load(lease),
+            through.case(CASE_ID),
             through.inbox(lease),
             through.outbox(lease),
             through.sent(lease, here),

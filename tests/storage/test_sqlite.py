@@ -21,7 +21,7 @@ from agent.ports import Change
 from agent.run import Status
 from storage import sqlite_file, sqlite_reads
 from storage.sqlite import SqliteStore, open_sqlite, open_sqlite_to_read
-from tests.contracts.samples import CASE_ID, case, event, post, run
+from tests.contracts.samples import CASE_ID, case, event, owned, post, run
 
 
 def now() -> float:
@@ -64,16 +64,14 @@ async def test_leases_of_the_process_before_are_void_and_their_tokens_stay_used(
 ) -> None:
     before = open_sqlite(path, now=now)
     await before.deliver(CASE_ID, event())
-    old = await before.claim(CASE_ID, "before", seconds=10**6)
-    assert old
+    old = await owned(before, "before", seconds=10**6)
     await before.close()
 
     after = open_sqlite(path, now=now)
     assert await after.ready(limit=10) == [CASE_ID]
     with pytest.raises(LeaseLost):
         await after.renew(old, seconds=8)
-    new = await after.claim(CASE_ID, "after", seconds=8)
-    assert new
+    new = await owned(after, "after")
     assert new.token > old.token
     await after.close()
 
@@ -114,8 +112,7 @@ async def test_what_was_delivered_is_there_after_a_kill_and_the_file_is_free(pat
 
     store = open_sqlite(path, now=now)
     assert await store.ready(limit=10) == [CASE_ID]
-    lease = await store.claim(CASE_ID, "next", seconds=8)
-    assert lease
+    lease = await owned(store, "next")
     assert [stored.event for stored in await store.inbox(lease)] == [event("e1"), event("e2")]
     await store.close()
 
@@ -191,8 +188,7 @@ async def test_a_reader_sees_what_the_running_bot_saved_and_writes_nothing(
 ) -> None:
     reader = open_sqlite_to_read(path, now=now)
     await store.deliver(CASE_ID, event())
-    lease = await store.claim(CASE_ID, "bot", seconds=8)
-    assert lease
+    lease = await owned(store, "bot")
     await store.save(lease, Change(case=case(), run=run(), trace=({"step": 0},)))
     assert [line.run async for line in reader.runs(status=Status.RUNNING)] == [run()]
     assert await reader.trace("r1") == [{"step": 0}]
@@ -269,8 +265,7 @@ async def test_a_list_of_runs_longer_than_one_look_is_whole_and_in_order(
 ) -> None:
     monkeypatch.setattr("storage.sqlite.RUNS_AT_ONCE", 2)
     await store.deliver(CASE_ID, event())
-    lease = await store.claim(CASE_ID, "bot", seconds=8)
-    assert lease
+    lease = await owned(store, "bot")
     for n in range(6):
         await store.save(lease, Change(case=case(), run=run(f"r{n}")))
     newest_first = [f"r{n}" for n in reversed(range(6))]
@@ -282,8 +277,7 @@ async def test_saving_a_step_costs_the_same_however_long_the_history_is(
     store: SqliteStore,
 ) -> None:
     await store.deliver(CASE_ID, event())
-    lease = await store.claim(CASE_ID, "worker", seconds=8)
-    assert lease
+    lease = await owned(store)
     rows: list[int] = []
     for step in range(41):
         before = store._db.total_changes
