@@ -17,6 +17,11 @@ from agent.run import Run
 _SCOPE = "casethread"
 
 
+def has_tracer() -> bool:
+    """Whether the program has set a tracer provider by now."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
 def tracer() -> Tracer:
     return trace.get_tracer(_SCOPE)
 

@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from agent import telemetry
 from bot.local.claude import call, say
 from tests.agent.bench import Bench
 
@@ -129,3 +130,18 @@ async def test_a_handoff_is_counted_by_its_agent(counted: Counted, bench: Bench)
     bench.claude.script("speaker", [call("hand_off", reason="Too hard.")])
     await bench.open("The speaker is broken.")
     assert counted.by("casethread.runs.handed_off") == [(1, {"agent": "refunds"})]
+
+
+async def test_a_client_that_finds_no_tracer_has_no_spans_made(
+    spans: InMemorySpanExporter, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.telemetry.has_tracer", lambda: False)
+    bench.claude.script("speaker", [say("Thank you.")])
+    bench.connect()
+    await bench.open("Thank you for the speaker.")
+    assert named(spans, "casethread.work")
+    assert not named(spans, "anthropic.messages.create")
+
+
+def test_a_provider_that_was_set_is_a_tracer(spans: InMemorySpanExporter) -> None:
+    assert telemetry.has_tracer()
