@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -25,6 +26,9 @@ def pytest_configure() -> None:
     # that hangs is ended by pytest-timeout.
     settings.register_profile("casethread", parent=settings(), deadline=None)
     settings.load_profile("casethread")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Started with a script's `&`: the processes that tests start would be deaf to it as well.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
