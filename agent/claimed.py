@@ -190,8 +190,8 @@ class Claimed:
     # Reading and saving --------------------------------------------------------------------
 
     async def inbox(self) -> Sequence[StoredEvent]:
-        """Events not yet applied, oldest first: what the store told with the claim or the last save,
-        once, and after that as it is now."""
+        """Events not yet applied, oldest first: what the store told with the claim or the last
+        save, once, and after that as it is now."""
         stored, self._inbox = self._inbox, None
         return await self.inbox_now() if stored is None else self._unread(stored)
 

@@ -15,8 +15,8 @@ IDLE_SECONDS = 2.0
 WAKE_UPS = 200
 
 
-async def wake_up_costs(url: str, name: str) -> tuple[str, float, float]:
-    """The name, seconds of CPU for a wake-up from its sending to its arrival, and the share of a
+async def wake_up_costs(url: str) -> tuple[float, float]:
+    """Seconds of CPU for a wake-up from its sending to its arrival, and the share of a
     core that the engine takes while there are none."""
     arrived = asyncio.Event()
     async with carrying(url, lambda _: arrived.set()) as wake_ups:
@@ -34,18 +34,16 @@ async def wake_up_costs(url: str, name: str) -> tuple[str, float, float]:
         cpu, started = time.process_time(), time.monotonic()
         await send(WAKE_UPS)
         taken = time.process_time() - cpu - idle * (time.monotonic() - started)
-    return name, taken / WAKE_UPS, idle
+    return taken / WAKE_UPS, idle
 
 
 @asynccontextmanager
-async def engine_desk(
-    folder: Path, base_url: str, store_url: str | None, engine_url: str
-) -> AsyncGenerator[Desk]:
+async def engine_desk(folder: Path, base_url: str, redis_url: str) -> AsyncGenerator[Desk]:
     """A desk where each event's wake-up goes through the engine before the case is worked on."""
     arrived: asyncio.Queue[str] = asyncio.Queue()
     async with (
-        desk(folder, base_url, store_url=store_url) as one,
-        carrying(engine_url, arrived.put_nowait) as wake_ups,
+        desk(folder, base_url, store_url=redis_url) as one,
+        carrying(redis_url, arrived.put_nowait) as wake_ups,
     ):
 
         async def woken(case_id: str) -> None:

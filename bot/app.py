@@ -27,6 +27,7 @@ from agent.refunds.agent import refund_agent
 from agent.refunds.ports import Payments, Rules
 from bot.approvers import SlackApprovers
 from bot.catching_up import CatchUp
+from bot.imports import uncollected
 from bot.listeners import FrontDesk, Identity, build_app
 from bot.people import People
 from bot.photos import SlackPhotos
@@ -35,7 +36,6 @@ from bot.reading import ThreadReader
 from bot.records import Shop, open_records
 from bot.settings import Settings
 from bot.thread import Thread
-from bot.wakeups import carrying
 from bot.webapi import SlackError, ask
 from bot.workers import LOOK_SECONDS, Workers
 
@@ -125,7 +125,7 @@ async def running_bot(
             identity=identity,
             settings=settings,
             store=store,
-            wake=lambda case_id: wake_ups.send(case_id),
+            wake=lambda case_id: wake(case_id),
             search_customers=shop.orders.search_customers,
             approvers=approvers,
             people=People(client, team_id=identity.team_id, now=now),
@@ -162,7 +162,7 @@ async def running_bot(
             on_dead_root=root_is_gone,
             look_seconds=look_seconds,
         )
-        wake_ups = await parts.enter_async_context(carrying(_engine_url(settings), workers.wake))
+        wake = await parts.enter_async_context(_waking(settings, workers))
         async with AsyncExitStack() as ears:
             if listen:
                 # Left first: no further event is taken while the workers drain; what was not
@@ -194,9 +194,18 @@ async def _listening(
         await handler.close_async()
 
 
-def _engine_url(settings: Settings) -> str:
-    """Beside Redis, the engine uses the same one; SQLite serves this process alone."""
-    return "memory://" if settings.store_url.startswith("sqlite:") else settings.store_url
+@asynccontextmanager
+async def _waking(settings: Settings, workers: Workers) -> AsyncGenerator[Callable[[str], None]]:
+    """How workers are told that there is work for a case."""
+    if settings.store_url.startswith("sqlite:"):
+        # It serves this process alone: no engine has to be imported, run and asked.
+        yield workers.wake
+        return
+    with uncollected():
+        from bot.wakeups import carrying
+
+    async with carrying(settings.store_url, workers.wake) as wake_ups:
+        yield wake_ups.send
 
 
 async def _identity(client: AsyncWebClient) -> Identity:

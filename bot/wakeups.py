@@ -1,4 +1,4 @@
-"""Wake-ups: "there is work for this case", carried by pydocket to a process that has workers.
+"""Wake-ups: "there is work for this case", carried by pydocket to one of the processes on a Redis.
 
 They only save waiting. The store is the truth and its index of due cases is looked at every second,
 so the engine may lose or double any of them, and none is sent again here. A task's arguments are
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -66,12 +65,9 @@ class WakeUps:
 
 @asynccontextmanager
 async def carrying(url: str, work_on: Callable[[str], None]) -> AsyncGenerator[WakeUps]:
-    """Send wake-ups, and call `work_on` for those that this process gets.
-
-    `url` is a Redis shared by all processes, or `memory://` for this one alone.
-    """
-    name = NAME if url != "memory://" else f"{NAME}:{secrets.token_hex(4)}"
-    async with Docket(name=name, url=url, execution_ttl=timedelta(0)) as docket:
+    """Send wake-ups, and call `work_on` for those that this process gets. `url` is the Redis that
+    all processes share."""
+    async with Docket(name=NAME, url=url, execution_ttl=timedelta(0)) as docket:
         wake_ups = WakeUps(docket, work_on)
         async with Worker(
             docket,
