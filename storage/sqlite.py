@@ -42,6 +42,14 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
+READ = ("BEGIN",)
+# Taking the write lock at the start: a lock that is taken over from reading to writing can fail
+# without waiting.
+WRITE = ("PRAGMA synchronous = FULL", "BEGIN IMMEDIATE")
+WRITE_LEASE = ("PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE")
+"""Does not wait for the disk, and gets there with the next write that does. A power cut may take it
+back: a lease ends with its process anyway, and a case that was given up is looked at once more."""
+
 RUNS_AT_ONCE = 50
 """So many runs of a list are read in one go: a longer look would hold up everybody else."""
 
@@ -83,7 +91,7 @@ class SqliteStore:
         return claim
 
     async def renew(self, lease: Lease, *, seconds: float) -> Lease:
-        return await self._write(sqlite_writes.renew, lease, seconds)
+        return await self._hop(WRITE_LEASE, lambda tx: sqlite_writes.renew(tx, lease, seconds))
 
     async def inbox(self, lease: Lease) -> Sequence[StoredEvent]:
         return await self._read(sqlite_reads.inbox, lease.case_id)
@@ -101,7 +109,7 @@ class SqliteStore:
         return await self._read(sqlite_reads.posted, case_id, post_id)
 
     async def release(self, lease: Lease, *, due_at: float | None) -> bool:
-        return await self._write(sqlite_writes.release, lease, due_at)
+        return await self._hop(WRITE_LEASE, lambda tx: sqlite_writes.release(tx, lease, due_at))
 
     async def ready(self, *, limit: int) -> Sequence[str]:
         return await self._read(sqlite_reads.ready, limit)
@@ -159,7 +167,7 @@ class SqliteStore:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:
-        return await self._hop("BEGIN", lambda tx: work(tx, *args, **kwargs))
+        return await self._hop(READ, lambda tx: work(tx, *args, **kwargs))
 
     async def _write(
         self,
@@ -167,20 +175,19 @@ class SqliteStore:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:
-        # Taking the write lock at the start: a lock that is taken over from reading to writing
-        # can fail without waiting.
-        return await self._hop("BEGIN IMMEDIATE", lambda tx: work(tx, *args, **kwargs))
+        return await self._hop(WRITE, lambda tx: work(tx, *args, **kwargs))
 
-    async def _hop(self, begin: str, work: Callable[[Transaction], Result]) -> Result:
+    async def _hop(self, begin: Sequence[str], work: Callable[[Transaction], Result]) -> Result:
         if self._closed:
             raise StoreError("the store is closed")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._transaction, begin, work)
 
-    def _transaction(self, begin: str, work: Callable[[Transaction], Result]) -> Result:
+    def _transaction(self, begin: Sequence[str], work: Callable[[Transaction], Result]) -> Result:
         db = self._db
         try:
-            db.execute(begin)
+            for statement in begin:
+                db.execute(statement)
             try:
                 result = work(Transaction(db=db, now=self._now()))
                 db.execute("COMMIT")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from agent.errors import ConfigurationError, LeaseLost, StoreError
-from agent.ports import Change
+from agent.ports import Change, Posted
 from agent.run import Status
 from storage import sqlite_file, sqlite_reads
 from storage.sqlite import SqliteStore, open_sqlite, open_sqlite_to_read
@@ -115,6 +115,29 @@ async def test_what_was_delivered_is_there_after_a_kill_and_the_file_is_free(pat
     lease = await owned(store, "next")
     assert [stored.event for stored in await store.inbox(lease)] == [event("e1"), event("e2")]
     await store.close()
+
+
+async def test_only_what_a_lease_needs_does_not_wait_for_the_disk(store: SqliteStore) -> None:
+    async def waits() -> bool:
+        level = await store._read(lambda tx: tx.db.execute("PRAGMA synchronous").fetchone()[0])
+        return {1: False, 2: True}[level]
+
+    await store.deliver(CASE_ID, event())
+    assert await waits()
+    lease = await owned(store)
+    assert await waits()
+    await store.renew(lease, seconds=8)
+    assert not await waits()
+    change = Change(case=case(), run=None, applied=("e1",), posts=(post(),))
+    await store.save(lease, change)
+    assert await waits()
+    await store.renew(lease, seconds=8)
+    await store.sent(lease, {"p1": Posted(channel="", message_id="")})
+    assert await waits()
+    await store.release(lease, due_at=None)
+    assert not await waits()
+    await store.freeze("d", {})
+    assert await waits()
 
 
 # The file --------------------------------------------------------------------------------------
