@@ -42,6 +42,17 @@ async def worker_beside(stage: Stage) -> AsyncGenerator[BotProcess]:
         await process.kill()
 
 
+@pytest.mark.parametrize("store", ["sqlite", "redis"])
+async def test_what_people_do_is_worked_on_at_once_and_not_with_the_next_look(
+    stage: Stage, redis_url: str, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.scenarios.stage.LOOK_SECONDS", 3_600.0)
+    stage.claude.script("speaker", [say(REPLY)])
+    async with stage.on(**({"CASETHREAD_STORE_URL": redis_url} if store == "redis" else {})):
+        root = await stage.open(WORDS)
+        await stage.status(root, "white_check_mark")
+
+
 async def test_the_work_goes_on_in_another_process_when_the_bot_is_killed(
     stage: Stage, redis_url: str
 ) -> None:
