@@ -56,6 +56,15 @@ _TOO_MUCH = frozenset(
 
 
 @dataclass(kw_only=True)
+class Attempt:
+    """A send that got no answer; Unix seconds."""
+
+    began: float
+    ended: float
+    """When its answer was given up. A process that stands still in between may send only then."""
+
+
+@dataclass(kw_only=True)
 class Memory:
     """What this process knows of a case's sends while some of its posts are not out."""
 
@@ -68,8 +77,8 @@ class Memory:
     retry_at: float = 0.0
     failures: int = 0
     """In a row."""
-    unsure: dict[str, float] = field(default_factory=dict[str, float])
-    """Message id → when a send of it began that got no answer."""
+    unsure: dict[str, Attempt] = field(default_factory=dict[str, Attempt])
+    """Message id → a send of it that got no answer."""
     looked: set[str] = field(default_factory=set[str])
     """Messages of a former owner that were looked for and not found."""
     done: dict[str, Posted] = field(default_factory=dict[str, Posted])
@@ -228,7 +237,8 @@ class Delivery:
 
     async def _send(self, message_id: str, spot: _Spot, message: Message) -> Posted:
         unsure = self.memory.unsure
-        unsure[message_id] = self.now()
+        began = self.now()
+        attempt = unsure[message_id] = Attempt(began=began, ended=began)
         try:
             answer = await self.calls.call(
                 "chat.postMessage",
@@ -247,6 +257,8 @@ class Delivery:
             if isinstance(nothing_sent, Refused) and nothing_sent.error == "thread_not_found":
                 raise _DeadRoot from nothing_sent
             raise
+        finally:
+            attempt.ended = self.now()
         del unsure[message_id]
         if spot.thread_ts is not None and not answer["message"].get("thread_ts"):
             self.memory.strays.add(str(answer["ts"]))
@@ -300,18 +312,19 @@ class Delivery:
     async def _found(self, entry: OutboxEntry, message_id: str, spot: _Spot) -> Posted | None:
         """Where the message is, if an earlier send of it may have arrived and did."""
         memory = self.memory
-        unsure_at = memory.unsure.get(message_id)
+        unsure = memory.unsure.get(message_id)
         foreign = entry.token < memory.known_from and message_id not in memory.looked
-        if unsure_at is None and not foreign:
+        if unsure is None and not foreign:
             return None
-        not_before = CALL_TIMEOUT_SECONDS + max(memory.since if foreign else 0.0, unsure_at or 0.0)
+        ended = unsure.ended if unsure is not None else 0.0
+        not_before = CALL_TIMEOUT_SECONDS + max(memory.since if foreign else 0.0, ended)
         if self.now() < not_before:
             raise TryLater(f"{message_id} may be on its way", at=not_before)
         if spot == self._in_thread:
             memory.sweep.add(message_id)
         oldest = self._since(entry.post)
-        if unsure_at is not None and not foreign:
-            oldest = max(oldest, unsure_at - _CLOCK_DIFFERENCE_SECONDS)
+        if unsure is not None and not foreign:
+            oldest = max(oldest, unsure.began - _CLOCK_DIFFERENCE_SECONDS)
         messages = await self._read_back(spot, oldest)
         memory.looked.add(message_id)
         memory.unsure.pop(message_id, None)

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from agent.errors import LeaseLost
 from agent.ports import CaseStore, Lease
 from bot.cards.message import Audience
 from bot.delivery import Delivery, Memory
@@ -80,14 +79,18 @@ class Poster:
             memory.retry_at = self._when(later, memory)
             log.warning("posts of case %s wait: %s", lease.case_id, later)
             return memory.retry_at
-        except LeaseLost:
-            # Somebody else's now; what they need to know is in Slack and in the store.
-            del self._memories[lease.case_id]
-            raise
         finally:
             self._identity = delivery.identity
         del self._memories[lease.case_id]
         return None
+
+    def forget(self, lease: Lease) -> None:
+        """A lease was lost, and all that was done under it has ended: nobody knows who sent what
+        since. What comes next is a former owner's to this process too, and is looked for in Slack.
+        """
+        memory = self._memories.get(lease.case_id)
+        if memory is not None and memory.token == lease.token:
+            del self._memories[lease.case_id]
 
     def _memory(self, lease: Lease, claimed_at: float) -> Memory:
         memory = self._memories.get(lease.case_id)

@@ -170,6 +170,7 @@ class Workers:
                 keeping.cancel()
                 mailing.cancel()
         except* LeaseLost:
+            self._poster.forget(held.lease)
             log.warning("case %s was taken over by another worker", held.lease.case_id)
 
     async def _leave(self, lease: Lease, mail: _Mail) -> None:

@@ -5,7 +5,7 @@ A second `Owner` stands for another process: it knows nothing of what the first 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -103,7 +103,7 @@ class Owner:
         )
         await self.bench.store.save(self.lease, Change(case=self.bench.case, run=None, posts=posts))
 
-    async def drain(self, *, seconds_left: float = 8.0) -> float | None:
+    async def drain(self, *, seconds_left: float | Callable[[], float] = 8.0) -> float | None:
         assert self.lease is not None
 
         async def on_dead_root(case_id: str) -> None:
@@ -112,7 +112,7 @@ class Owner:
         return await self.poster.drain(
             self.lease,
             claimed_at=self.claimed_at,
-            seconds_left=lambda: seconds_left,
+            seconds_left=seconds_left if callable(seconds_left) else lambda: seconds_left,
             on_dead_root=on_dead_root,
         )
 

@@ -100,6 +100,48 @@ async def test_a_send_that_arrives_after_its_timeout_is_found(bench: Bench):
     assert bench.ids() == ["p1"]
 
 
+async def test_a_send_of_a_process_that_stood_still_is_waited_for_from_when_it_was_given_up(
+    bench: Bench,
+):
+    owner = bench.owner()
+    begun = asyncio.Event()
+
+    def after_standing_still() -> float:
+        bench.clock.go_on(60)
+        begun.set()
+        return 8.0
+
+    bench.slack.faults.slow("chat.postMessage", 0.1)
+    await owner.say(samples.QUESTION)
+    sending = asyncio.create_task(owner.drain(seconds_left=after_standing_still))
+    await begun.wait()
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    assert await owner.drain() == bench.clock() + TIMEOUT_SECONDS
+    bench.clock.go_on(TIMEOUT_SECONDS)
+    assert await owner.drain() is None
+    assert bench.ids() == ["p1"]
+
+
+async def test_an_owner_whose_lease_was_lost_trusts_its_memory_no_more(bench: Bench):
+    owner = bench.owner()
+    bench.slack.faults.drop_answer("chat.postMessage")
+    await owner.say(samples.QUESTION)
+    await owner.drain()
+    before = owner.lease
+    assert before is not None
+    owner.poster.forget(before)
+    await owner.claim()
+    at = await owner.drain()
+    assert at == bench.clock() + TIMEOUT_SECONDS
+    # A lease that ended before this one began says nothing of it.
+    owner.poster.forget(before)
+    bench.clock.go_on(TIMEOUT_SECONDS)
+    assert await owner.drain() is None
+    assert bench.ids() == ["p1"]
+
+
 async def test_a_double_that_arrives_very_late_is_deleted_when_it_is_found(bench: Bench):
     owner = bench.owner()
     bench.slack.faults.slow("chat.postMessage", 0.5)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 import bot.workers
 from agent.errors import StoreAway
-from agent.ports import Claim, Lease, Posted
+from agent.ports import Change, Claim, Lease, Posted, StoredEvent
+from agent.run import Status
 from bot.local.claude import say
 from tests.scenarios.stage import new_stage
-from tests.scenarios.test_refund import WORDS, propose
+from tests.scenarios.test_refund import REPLY, WORDS, propose
 
 
 async def test_a_store_that_is_away_many_times_costs_a_case_nothing_but_time(
@@ -39,6 +41,41 @@ async def test_a_store_that_is_away_many_times_costs_a_case_nothing_but_time(
         await stage.status(root, "white_check_mark")
     assert away < 0
     assert not [each for each in caplog.records if each.levelno >= logging.ERROR]
+
+
+async def test_what_was_posted_under_a_lease_that_is_lost_is_not_posted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with new_stage(tmp_path) as stage, stage.on() as running:
+        stage.claude.script("speaker", [propose(), say(REPLY)])
+        root = await stage.open(WORDS)
+        card = await stage.card("₹2,499.00")
+        store, save, sent = running.store, running.store.save, running.store.sent
+        ended = asyncio.Event()
+        lost = False
+
+        async def saved(lease: Lease, change: Change) -> Sequence[StoredEvent]:
+            left = await save(lease, change)
+            if change.run is not None and change.run.status is Status.DONE:
+                ended.set()
+            return left
+
+        async def lost_at_first(lease: Lease, posted: Mapping[str, Posted]) -> None:
+            nonlocal lost
+            if not lost and stage.find(root, "approved by"):
+                lost = True
+                # By then the work is done, and waits for these posts to send the rest.
+                await ended.wait()
+                await store.renew(lease, seconds=0)
+            await sent(lease, posted)
+
+        monkeypatch.setattr(store, "save", saved)
+        monkeypatch.setattr(store, "sent", lost_at_first)
+        await stage.decide(stage.priya, "Approve", card)
+        await stage.status(root, "white_check_mark")
+        shown = [stage.look(each) for each in stage.posts(root)]
+    assert lost
+    assert [sum(text in each for each in shown) for text in ("approved by", REPLY)] == [1, 1]
 
 
 async def test_what_was_posted_and_could_not_be_marked_as_sent_is_not_posted_again(
