@@ -184,10 +184,10 @@ class Workers:
     def _saved(self, mail: _Mail, *, has_posts: bool) -> None:
         if has_posts:
             mail.kick()
-        task = asyncio.current_task()
-        if self._draining and task is not None:
-            # The one place where nothing is half done.
-            task.cancel()
+        if self._draining:
+            # The one place where nothing is half done. A task that is cancelled goes on to where it
+            # waits next, and by then Claude has a request whose answer nobody takes.
+            raise asyncio.CancelledError
 
     async def _advance(self, claim: Claim, mail: _Mail) -> None:
         """Work until the case waits with all its posts out, and give it up in that moment."""

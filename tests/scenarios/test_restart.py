@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from agent.ports import Change, Lease, StoredEvent
 from bot.local.claude import call, say
 from tests.scenarios.stage import Stage, photo
 from tests.scenarios.test_refund import QUESTION, REPLY, WORDS, propose, whole_job
@@ -17,6 +23,35 @@ async def assert_one_payment_and_one_reply(stage: Stage, *posts: str) -> None:
         assert (refund.status, refund.amount_paise) == ("paid", 249900)
         assert (await stage.run()).status == "done"
         assert len(await stage.runs()) == 1
+
+
+async def test_a_stop_after_a_save_asks_claude_nothing_more(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.claude.script("speaker", [call("get_order", order_id="4471"), say(REPLY)])
+    async with stage.on() as running:
+        save = running.store.save
+        stopping: list[asyncio.Task[None]] = []
+
+        async def stop_after_the_results(lease: Lease, change: Change) -> Sequence[StoredEvent]:
+            left = await save(lease, change)
+            if (
+                change.run is not None
+                and change.run.steps == 1
+                and change.messages[-1:]
+                and (change.messages[-1]["role"] == "user")
+            ):
+                stopping.append(asyncio.create_task(running.workers.drain(seconds=5)))
+                await asyncio.sleep(0)
+            return left
+
+        monkeypatch.setattr(running.store, "save", stop_after_the_results)
+        root = await stage.open(WORDS)
+        await stage.until(lambda: stopping and stopping[0].done())
+        assert len(stage.claude.requests) == 1
+    async with stage.on():
+        await stage.status(root, "white_check_mark")
+    assert len(stage.claude.requests) == 2
 
 
 async def test_a_restart_in_each_pause_changes_nothing(stage: Stage) -> None:
