@@ -96,12 +96,14 @@ def count_attempt(h: Harness, c: Claimed, failure: Failure) -> None:
 
 
 def charge_lost_call(h: Harness, c: Claimed) -> None:
-    """A case that was claimed where only the model is to be asked: its last owner died asking.
+    """A case whose last owner was interrupted where only the model is to be asked: it died asking.
 
-    Nothing else leaves a run like that: a run that is given up waits, ends, or has a time to retry.
+    Nothing else leaves a run like that: a run that is released waits, ends, or has a time to retry.
     """
     run = c.run
-    if run is None or run.status is not Status.RUNNING or run.retry_at is not None:
+    if not c.interrupted or run is None:
+        return
+    if run.status is not Status.RUNNING or run.retry_at is not None:
         return
     if c.messages[-1]["role"] == "user" and run.estimated_step != run.steps:
         count_attempt(h, c, _lost("lost in a restart", seconds=0.0))

@@ -25,7 +25,7 @@ from agent.case import (
 )
 from agent.limits import Waiting
 from agent.messages import calls_of, tool_result
-from agent.ports import CaseStore, Change, Clock, Lease, Record, StoredEvent
+from agent.ports import CaseStore, Change, Claim, Clock, StoredEvent
 from agent.run import FINAL, TRANSITIONS, Json, Run, Status
 
 _Record = TypeVar("_Record", Case, Run)
@@ -48,18 +48,19 @@ class Claimed:
         self,
         *,
         store: CaseStore,
-        lease: Lease,
-        record: Record,
+        claim: Claim,
         now: Clock,
         waiting: Waiting,
         on_saved: Callable[[bool], None],
     ) -> None:
         """`on_saved` is called after each save, with whether it put posts into the outbox."""
         self._store = store
-        self._lease = lease
+        self._lease = claim.lease
         self._now = now
         self._waiting = waiting
         self._on_saved = on_saved
+        self.interrupted = claim.interrupted
+        record = claim.record
         self._case = record.case
         self.run = record.run
         self._saved = record.case, record.run

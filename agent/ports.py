@@ -76,6 +76,9 @@ class Claim:
     record: Record
     has_posts: bool
     """The outbox isn't empty: a former owner left posts there."""
+    interrupted: bool
+    """Its last owner neither released it nor handed it over: it died, or stood still for too long,
+    in the middle of whatever it did."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +170,13 @@ class CaseStore(Protocol):
 
         False, and still owned, when an unapplied event is there: one atomic look and release. A
         lease already lost is no error: True.
+        """
+        ...
+
+    async def hand_over(self, lease: Lease) -> None:
+        """Give the case up at a save, with work left to do: it is ready at once.
+
+        A lease already lost is no error.
         """
         ...
 

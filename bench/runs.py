@@ -102,8 +102,7 @@ class Desk:
         lease = claim.lease
         claimed = Claimed(
             store=self.store,
-            lease=lease,
-            record=claim.record,
+            claim=claim,
             now=self.harness.now,
             waiting=self.harness.waiting,
             on_saved=lambda has_posts: None,

@@ -158,7 +158,7 @@ class Workers:
         try:
             await self._hold(claim, held, mail)
         except asyncio.CancelledError:
-            await self._leave(claim.lease, mail)
+            await self._leave(held, mail)
             raise
 
     async def _hold(self, claim: Claim, held: _Held, mail: _Mail) -> None:
@@ -166,39 +166,43 @@ class Workers:
             async with asyncio.TaskGroup() as group:
                 keeping = group.create_task(held.keep())
                 mailing = group.create_task(mail.run())
-                await self._advance(claim, mail)
+                await self._advance(claim, held, mail)
                 keeping.cancel()
                 mailing.cancel()
         except* LeaseLost:
             self._poster.forget(held.lease)
             log.warning("case %s was taken over by another worker", held.lease.case_id)
 
-    async def _leave(self, lease: Lease, mail: _Mail) -> None:
+    async def _leave(self, held: _Held, mail: _Mail) -> None:
         """Give a case up in the middle, still due, so that another worker goes on at once."""
         with contextlib.suppress(LeaseLost, StoreError):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LEAVE_SECONDS):
                     await mail.send()
-            await self._store.renew(lease, seconds=0)
+            if held.at_a_save:
+                await self._store.hand_over(held.lease)
+            else:
+                # As if it died: whatever it waited for may have been done.
+                await self._store.renew(held.lease, seconds=0)
 
-    def _saved(self, mail: _Mail, *, has_posts: bool) -> None:
+    def _saved(self, held: _Held, mail: _Mail, *, has_posts: bool) -> None:
         if has_posts:
             mail.kick()
         if self._draining:
             # The one place where nothing is half done. A task that is cancelled goes on to where it
             # waits next, and by then Claude has a request whose answer nobody takes.
+            held.at_a_save = True
             raise asyncio.CancelledError
 
-    async def _advance(self, claim: Claim, mail: _Mail) -> None:
+    async def _advance(self, claim: Claim, held: _Held, mail: _Mail) -> None:
         """Work until the case waits with all its posts out, and give it up in that moment."""
         harness, lease = self._harness, claim.lease
         claimed = Claimed(
             store=self._store,
-            lease=lease,
-            record=claim.record,
+            claim=claim,
             now=harness.now,
             waiting=harness.waiting,
-            on_saved=lambda has_posts: self._saved(mail, has_posts=has_posts),
+            on_saved=lambda has_posts: self._saved(held, mail, has_posts=has_posts),
         )
         failures = self._failures.get(lease.case_id)
         if failures is not None and failures.count >= GIVE_UP_AFTER:
@@ -229,6 +233,8 @@ class _Held:
         self._store = store
         self.lease = lease
         self._ends = asked + LEASE_SECONDS
+        self.at_a_save = False
+        """The work ended there, to be handed over."""
 
     def seconds_left(self) -> float:
         """By our own monotonic clock, counted from before the store was asked."""

@@ -45,6 +45,7 @@ SCRIPTS = {
     "claim": ("case", "events", "whole", "claim"),
     "renew": ("case", "renew"),
     "release": ("case", "release"),
+    "hand_over": ("case", "hand_over"),
     "save": ("case", "events", "save"),
     "sent": ("case", "sent"),
     "look": ("whole", "look"),
@@ -139,12 +140,13 @@ class RedisStore:
                 "Casethread",
             )
             return None
-        whole, inbox, posts = found
+        whole, inbox, posts, interrupted = found
         record = redis_records.record(whole, case_id)
         return Claim(
             lease=Lease(case_id=case_id, owner=owner, token=token, expires_at=expires_at),
             record=replace(record, inbox=tuple(redis_records.events(inbox))),
             has_posts=posts > 0,
+            interrupted=interrupted == b"1",
         )
 
     async def renew(self, lease: Lease, *, seconds: float) -> Lease:
@@ -191,6 +193,9 @@ class RedisStore:
         return bool(
             await self._change("release", lease.case_id, lease.token, lease.owner, number, due)
         )
+
+    async def hand_over(self, lease: Lease) -> None:
+        await self._change("hand_over", lease.case_id, lease.token, lease.owner)
 
     async def ready(self, *, limit: int) -> Sequence[str]:
         now = repr(self._now())

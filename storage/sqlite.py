@@ -111,6 +111,9 @@ class SqliteStore:
     async def release(self, lease: Lease, *, due_at: float | None) -> bool:
         return await self._hop(WRITE_LEASE, lambda tx: sqlite_writes.release(tx, lease, due_at))
 
+    async def hand_over(self, lease: Lease) -> None:
+        await self._hop(WRITE_LEASE, lambda tx: sqlite_writes.hand_over(tx, lease))
+
     async def ready(self, *, limit: int) -> Sequence[str]:
         return await self._read(sqlite_reads.ready, limit)
 
@@ -213,7 +216,8 @@ def open_sqlite(path: Path, *, now: Clock) -> SqliteStore:
 
     def connect() -> sqlite3.Connection:
         db = sqlite_file.connect(path)
-        db.execute("UPDATE cases SET expires_at = 0 WHERE expires_at > 0")
+        # Long over, but not given up.
+        db.execute("UPDATE cases SET expires_at = 1 WHERE expires_at > 1")
         return db
 
     with ExitStack() as undo:

@@ -5,6 +5,7 @@ An exception leaves nothing written. The contracts are those of `CaseStore` and 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -65,6 +66,7 @@ def claim(tx: Transaction, case_id: str, owner: str, seconds: float) -> Claim | 
             sqlite_reads.whole(tx, case_id, raw), inbox=tuple(sqlite_reads.inbox(tx, case_id))
         ),
         has_posts=sqlite_reads.has_posts(tx, case_id),
+        interrupted=expires_at > 0,
     )
 
 
@@ -88,6 +90,12 @@ def release(tx: Transaction, lease: Lease, due_at: float | None) -> bool:
         "UPDATE cases SET expires_at = 0, due_at = ? WHERE case_id = ?", (due_at, lease.case_id)
     )
     return True
+
+
+def hand_over(tx: Transaction, lease: Lease) -> None:
+    with contextlib.suppress(LeaseLost):
+        _held(tx, lease)
+        tx.db.execute("UPDATE cases SET expires_at = 0 WHERE case_id = ?", (lease.case_id,))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

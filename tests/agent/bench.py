@@ -147,8 +147,7 @@ class Bench:
         assert claim is not None, "somebody owns the case"
         claimed = Claimed(
             store=self.store,
-            lease=claim.lease,
-            record=claim.record,
+            claim=claim,
             now=self.clock,
             waiting=self.waiting,
             on_saved=lambda has_posts: None,

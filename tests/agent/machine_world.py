@@ -290,8 +290,7 @@ class World:
         lease = hand.lease = claim.lease
         claimed = Claimed(
             store=store,
-            lease=lease,
-            record=claim.record,
+            claim=claim,
             now=self.clock,
             waiting=self.waiting,
             on_saved=lambda has_posts: None,

@@ -162,6 +162,62 @@ async def test_a_release_with_an_unapplied_event_fails_and_the_case_stays_owned(
     await owned(other, "second")
 
 
+async def test_a_case_that_is_handed_over_is_ready_at_once_whatever_its_inbox_holds(
+    store: CaseStore, other: CaseStore, clock: SetClock
+) -> None:
+    lease = await owned(store)
+    await store.save(lease, Change(case=case(), run=None, due_at=clock() + 60))
+    await store.hand_over(lease)
+    assert await other.ready(limit=10) == [CASE_ID]
+    with pytest.raises(LeaseLost):
+        await store.save(lease, Change(case=case(posts=9), run=None))
+    claim = await other.claim(CASE_ID, "second", seconds=8)
+    assert claim
+    assert claim.lease.token > lease.token
+    assert [stored.event for stored in claim.record.inbox] == [event("e1")]
+
+
+async def test_handing_over_a_lost_lease_is_no_error_and_changes_nothing(
+    store: CaseStore, other: CaseStore, clock: SetClock
+) -> None:
+    lease = await owned(store)
+    clock.go_on(8)
+    next_lease = await owned(other, "second")
+    await store.hand_over(lease)
+    await other.save(next_lease, Change(case=case(), run=None))
+    assert await store.claim(CASE_ID, "third", seconds=8) is None
+
+
+@pytest.mark.parametrize(
+    ("end", "interrupted"),
+    [("released", False), ("handed over", False), ("given up", True), ("over", True)],
+)
+async def test_a_claim_says_whether_the_last_owner_was_interrupted(
+    store: CaseStore, other: CaseStore, clock: SetClock, end: str, interrupted: bool
+) -> None:
+    claim = await store.claim(CASE_ID, "first", seconds=8)
+    assert claim
+    assert not claim.interrupted
+    lease = claim.lease
+    await store.save(lease, Change(case=case(), run=None, applied=("e1",)))
+    match end:
+        case "released":
+            assert await store.release(lease, due_at=None)
+        case "handed over":
+            await store.hand_over(lease)
+        case "given up":
+            await store.renew(lease, seconds=0)
+        case _:
+            clock.go_on(8)
+    claim = await other.claim(CASE_ID, "second", seconds=8)
+    assert claim
+    assert claim.interrupted == interrupted
+    await other.hand_over(claim.lease)
+    claim = await store.claim(CASE_ID, "third", seconds=8)
+    assert claim
+    assert not claim.interrupted
+
+
 async def test_a_released_case_is_ready_when_it_said(store: CaseStore, clock: SetClock) -> None:
     lease = await owned(store, "first")
     await store.save(lease, Change(case=case(), run=None, applied=("e1",), due_at=clock() + 5))

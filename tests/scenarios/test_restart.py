@@ -51,7 +51,10 @@ async def test_a_stop_after_a_save_asks_claude_nothing_more(
         assert len(stage.claude.requests) == 1
     async with stage.on():
         await stage.status(root, "white_check_mark")
+        entries = await stage.store.trace((await stage.run()).run_id)
     assert len(stage.claude.requests) == 2
+    # No call was lost, so none is charged by estimate.
+    assert "attempt" not in {entry["kind"] for entry in entries}
 
 
 async def test_a_restart_in_each_pause_changes_nothing(stage: Stage) -> None:

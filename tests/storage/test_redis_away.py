@@ -254,6 +254,30 @@ async def test_a_claim_whose_answer_got_lost_finds_its_own_lease(
     await store.save(lease, Change(case=case(), run=None))
 
 
+@pytest.mark.parametrize("interrupted", [True, False])
+async def test_a_claim_whose_answer_got_lost_still_knows_whether_the_last_owner_was_interrupted(
+    store: CaseStore, proxy: RedisProxy, interrupted: bool
+) -> None:
+    lease = await claimed(store)
+    if interrupted:
+        await store.renew(lease, seconds=0)
+    else:
+        await store.hand_over(lease)
+    proxy.drop_answers = 2
+    claim = await store.claim(CASE_ID, "worker", seconds=8)
+    assert claim
+    assert claim.interrupted == interrupted
+
+
+async def test_a_hand_over_whose_answer_got_lost_is_one(
+    store: CaseStore, proxy: RedisProxy
+) -> None:
+    lease = await claimed(store)
+    proxy.drop_answers = 2
+    await store.hand_over(lease)
+    assert await store.claim(CASE_ID, "next", seconds=8)
+
+
 async def test_a_renewal_whose_answer_got_lost_is_a_renewal(
     store: CaseStore, proxy: RedisProxy
 ) -> None:

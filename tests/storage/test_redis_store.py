@@ -318,6 +318,7 @@ async def test_every_call_is_one_round_trip(store: RedisStore, server: RedisServ
             through.sent(lease, here),
             through.posted(CASE_ID, "p1"),
             through.save(lease, Change(case=case(), run=run(), applied=("e2",))),
+            through.hand_over(lease),
             through.release(lease, due_at=None),
             through.ready(limit=10),
             through.remember("shop", "one"),

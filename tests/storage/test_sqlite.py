@@ -71,8 +71,10 @@ async def test_leases_of_the_process_before_are_void_and_their_tokens_stay_used(
     assert await after.ready(limit=10) == [CASE_ID]
     with pytest.raises(LeaseLost):
         await after.renew(old, seconds=8)
-    new = await owned(after, "after")
-    assert new.token > old.token
+    claim = await after.claim(CASE_ID, "after", seconds=8)
+    assert claim
+    assert claim.lease.token > old.token
+    assert claim.interrupted
     await after.close()
 
 
@@ -131,7 +133,9 @@ async def test_only_what_a_lease_needs_does_not_wait_for_the_disk(store: SqliteS
     change = Change(case=case(), run=None, applied=("e1",), posts=(post(),))
     await store.save(lease, change)
     assert await waits()
-    await store.renew(lease, seconds=8)
+    await store.hand_over(lease)
+    assert not await waits()
+    lease = await owned(store)
     await store.sent(lease, {"p1": Posted(channel="", message_id="")})
     assert await waits()
     await store.release(lease, due_at=None)
