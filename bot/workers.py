@@ -21,6 +21,7 @@ from agent.harness import Harness
 from agent.loop import advance
 from agent.ports import CaseStore, Claim, Clock, Lease
 from bot.posting import Poster
+from bot.slack_calls import CALL_TIMEOUT_SECONDS
 
 log = logging.getLogger("casethread.workers")
 
@@ -29,6 +30,8 @@ RENEW_SECONDS = 2.0
 LOOK_SECONDS = 1.0
 MOST_CASES = 1_000
 """Worked on at once by one process; most of them wait for the model."""
+KEEP_SECONDS = CALL_TIMEOUT_SECONDS + 1.0
+"""A case whose posts can go out within this time is kept."""
 LEAVE_SECONDS = 1.5
 """For the posts of a case that is given up in the middle."""
 BACKOFF_SECONDS = 4.0
@@ -211,6 +214,10 @@ class Workers:
         while True:
             await advance(harness, claimed)
             post_at = await mail.send()
+            if post_at is not None and post_at - harness.now() <= KEEP_SECONDS:
+                # Another owner would first have to wait for what this one may have sent.
+                await asyncio.sleep(max(post_at - harness.now(), 0.0))
+                continue
             work_at = claimed.due_at()
             due = [at for at in (post_at, work_at) if at is not None]
             if await self._store.release(lease, due_at=min(due) if due else None):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from agent.errors import StoreAway
 from agent.ports import Change, Claim, Lease, Posted, StoredEvent
 from agent.run import Status
 from bot.local.claude import say
+from bot.posting import Poster
 from tests.scenarios.stage import new_stage
 from tests.scenarios.test_refund import REPLY, WORDS, propose
 
@@ -41,6 +44,35 @@ async def test_a_store_that_is_away_many_times_costs_a_case_nothing_but_time(
         await stage.status(root, "white_check_mark")
     assert away < 0
     assert not [each for each in caplog.records if each.levelno >= logging.ERROR]
+
+
+async def test_a_case_whose_posts_wait_for_some_seconds_is_kept_until_they_are_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    drain = Poster.drain
+
+    async def later_at_first(poster: Poster, lease: Lease, **given: Any) -> float | None:
+        if not done:
+            done.append("later")
+            return time.time() + 0.2
+        done.append("posted")
+        return await drain(poster, lease, **given)
+
+    monkeypatch.setattr(Poster, "drain", later_at_first)
+    async with new_stage(tmp_path) as stage, stage.on() as running:
+        release = running.store.release
+
+        async def noted(lease: Lease, *, due_at: float | None) -> bool:
+            done.append("released")
+            return await release(lease, due_at=due_at)
+
+        monkeypatch.setattr(running.store, "release", noted)
+        root = await stage.ravi.post("support-cases", WORDS)
+        await stage.until(lambda: "released" in done)
+        assert len(stage.posts(root)) == 1
+    assert done[0] == "later"
+    assert "posted" in done[: done.index("released")]
 
 
 async def test_what_was_posted_under_a_lease_that_is_lost_is_not_posted_again(
