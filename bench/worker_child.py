@@ -57,6 +57,9 @@ class Postman(Poster):
             await push
         return None
 
+    def lost(self, lease: Lease) -> None:
+        """Nothing goes to Slack here, so nothing can stand there twice."""
+
 
 async def work(redis_url: str, folder: Path, base_url: str, most_cases: int) -> None:
     """Until the process is ended."""

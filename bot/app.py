@@ -155,9 +155,11 @@ async def running_bot(
             handoff_mention=settings.handoff_mention,
             approvers=settings.approvers,
         )
+        poster = Poster(client=client, store=store, audience=audience, now=now)
+        parts.push_async_callback(poster.close)
         workers = Workers(
             harness=harness,
-            poster=Poster(client=client, store=store, audience=audience, now=now),
+            poster=poster,
             owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
             on_dead_root=root_is_gone,
             look_seconds=look_seconds,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agent.case import (
@@ -34,6 +34,7 @@ from bot.cards.line import notice, outcome_line
 from bot.cards.message import Audience, Message
 from bot.cards.new_case import offer, opened
 from bot.opening import open_case
+from bot.sends import CLOCK_DIFFERENCE_SECONDS, Attempt, Memory, Spot
 from bot.slack_calls import (
     CALL_TIMEOUT_SECONDS,
     Identity,
@@ -46,59 +47,11 @@ from bot.thread import Thread, permalink
 
 log = logging.getLogger(__name__)
 
-# How far our clock and Slack's may be apart when a send of our own is looked for.
-_CLOCK_DIFFERENCE_SECONDS = 300.0
 _NOWHERE: Final = Posted(channel="", message_id="")
 # Slack takes the message without its blocks.
 _TOO_MUCH = frozenset(
     {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
 )
-
-
-@dataclass(kw_only=True)
-class Attempt:
-    """A send that got no answer; Unix seconds."""
-
-    began: float
-    ended: float
-    """When its answer was given up. A process that stands still in between may send only then."""
-
-
-@dataclass(kw_only=True)
-class Memory:
-    """What this process knows of a case's sends while some of its posts are not out."""
-
-    token: int
-    """Of the latest lease."""
-    known_from: int
-    """Since this lease nobody else owned the case: what was sent since is known here."""
-    since: float
-    """When that lease was claimed, in Unix seconds: a former owner's send may arrive after it."""
-    retry_at: float = 0.0
-    failures: int = 0
-    """In a row."""
-    unsure: dict[str, Attempt] = field(default_factory=dict[str, Attempt])
-    """Message id → a send of it that got no answer."""
-    looked: set[str] = field(default_factory=set[str])
-    """Messages of a former owner that were looked for and not found."""
-    done: dict[str, Posted] = field(default_factory=dict[str, Posted])
-    """Messages that are out, of the post that is being sent."""
-    out: dict[str, Posted] = field(default_factory=dict[str, Posted])
-    """Posts that are out and not yet known to be marked as sent."""
-    dead_root: bool = False
-    told_dead_root: bool = False
-    strays: set[str] = field(default_factory=set[str])
-    """Times of messages at the case channel's root that have to go."""
-    sweep: set[str] = field(default_factory=set[str])
-    """Messages that may be at the case channel's root, of the post that is being sent."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Spot:
-    """Where messages go: a thread, or a channel's root when there is none."""
-
-    channel: str
-    thread_ts: str | None
 
 
 class _DeadRoot(Exception):
@@ -120,8 +73,8 @@ class Delivery:
 
     def __post_init__(self) -> None:
         self._thread = Thread.parse(self.lease.case_id)
-        self._in_thread = _Spot(channel=self._thread.channel, thread_ts=self._thread.ts)
-        self._read: dict[_Spot, tuple[float, list[OwnMessage]]] = {}
+        self._in_thread = Spot(channel=self._thread.channel, thread_ts=self._thread.ts)
+        self._read: dict[Spot, tuple[float, list[OwnMessage]]] = {}
 
     async def send_all(self, entries: Sequence[OutboxEntry]) -> None:
         """Send them in this order and mark what went out as sent, in one write at the end.
@@ -181,21 +134,21 @@ class Delivery:
                 _log_refused(entry.post, refused)
         return _NOWHERE
 
-    def _spots(self, post: Post) -> Sequence[_Spot]:
+    def _spots(self, post: Post) -> Sequence[Spot]:
         """The best first. A card that nobody sees would wait for ever: it has a second one."""
         root = self._approvals_root()
         if isinstance(post.content, Approval | ApprovalReminder) and root:
             return (root, self._in_thread)
         return (self._in_thread,)
 
-    def _approvals_root(self) -> _Spot | None:
+    def _approvals_root(self) -> Spot | None:
         """None also when that is the case's own channel, whose root is no place for posts."""
         channel = self.audience.approvals_channel
         if not channel or channel == self._thread.channel:
             return None
-        return _Spot(channel=channel, thread_ts=None)
+        return Spot(channel=channel, thread_ts=None)
 
-    async def _drawn(self, post: Post, spot: _Spot) -> list[Message]:
+    async def _drawn(self, post: Post, spot: Spot) -> list[Message]:
         link = None
         if (
             isinstance(post.content, Approval | ApprovalReminder)
@@ -212,7 +165,7 @@ class Delivery:
         )
 
     async def _post_all(
-        self, entry: OutboxEntry, spot: _Spot, messages: Sequence[Message]
+        self, entry: OutboxEntry, spot: Spot, messages: Sequence[Message]
     ) -> Posted:
         """The place of the last one, which has the buttons."""
         posted = _NOWHERE
@@ -221,7 +174,7 @@ class Delivery:
         return posted
 
     async def _post_one(
-        self, entry: OutboxEntry, message_id: str, spot: _Spot, message: Message
+        self, entry: OutboxEntry, message_id: str, spot: Spot, message: Message
     ) -> Posted:
         posted = self.memory.done.get(message_id) or await self._found(entry, message_id, spot)
         if posted is None:
@@ -235,7 +188,7 @@ class Delivery:
         self.memory.done[message_id] = posted
         return posted
 
-    async def _send(self, message_id: str, spot: _Spot, message: Message) -> Posted:
+    async def _send(self, message_id: str, spot: Spot, message: Message) -> Posted:
         unsure = self.memory.unsure
         began = self.now()
         attempt = unsure[message_id] = Attempt(began=began, ended=began)
@@ -277,7 +230,7 @@ class Delivery:
 
     async def _open(self, entry: OutboxEntry, content: Opening) -> Posted:
         """The new thread's first message; its case knows all before the post counts as sent."""
-        root = _Spot(channel=self._thread.channel, thread_ts=None)
+        root = Spot(channel=self._thread.channel, thread_ts=None)
         try:
             posted = await self._post_all(entry, root, await self._drawn(entry.post, root))
         except Refused as refused:
@@ -309,7 +262,7 @@ class Delivery:
 
     # Was it sent before?
 
-    async def _found(self, entry: OutboxEntry, message_id: str, spot: _Spot) -> Posted | None:
+    async def _found(self, entry: OutboxEntry, message_id: str, spot: Spot) -> Posted | None:
         """Where the message is, if an earlier send of it may have arrived and did."""
         memory = self.memory
         unsure = memory.unsure.get(message_id)
@@ -324,7 +277,7 @@ class Delivery:
             memory.sweep.add(message_id)
         oldest = self._since(entry.post)
         if unsure is not None and not foreign:
-            oldest = max(oldest, unsure.began - _CLOCK_DIFFERENCE_SECONDS)
+            oldest = max(oldest, unsure.began - CLOCK_DIFFERENCE_SECONDS)
         messages = await self._read_back(spot, oldest)
         memory.looked.add(message_id)
         memory.unsure.pop(message_id, None)
@@ -336,10 +289,10 @@ class Delivery:
     def _since(self, post: Post) -> float:
         """The time before which nothing of this post can have been sent, by Slack's clock."""
         if isinstance(post.content, Opening | Opened | Offer):
-            return post.content.asked_at - _CLOCK_DIFFERENCE_SECONDS
+            return post.content.asked_at - CLOCK_DIFFERENCE_SECONDS
         return float(self._thread.ts)
 
-    async def _read_back(self, spot: _Spot, oldest: float) -> list[OwnMessage]:
+    async def _read_back(self, spot: Spot, oldest: float) -> list[OwnMessage]:
         """This case's messages there, each once: doubles are deleted."""
         if spot in self._read and self._read[spot][0] <= oldest:
             return self._read[spot][1]
@@ -358,7 +311,7 @@ class Delivery:
             if recorded and recorded.message_id == message.ts:
                 kept, message = message, kept
                 first[kept.post_id] = kept
-            await self._delete(spot.channel, message.ts)
+            await self.calls.delete(spot.channel, message.ts)
         self._read[spot] = (oldest, list(first.values()))
         return self._read[spot][1]
 
@@ -366,7 +319,7 @@ class Delivery:
         here = self.memory.out.get(post_id)
         return here or await self.store.posted(self.lease.case_id, post_id)
 
-    async def _own_messages(self, spot: _Spot, oldest: float) -> list[OwnMessage]:
+    async def _own_messages(self, spot: Spot, oldest: float) -> list[OwnMessage]:
         identity = await self._who_we_are()
         found = await self.calls.own_messages(identity, spot.channel, spot.thread_ts, oldest=oldest)
         return [message for message in found if message.case_id == self.lease.case_id]
@@ -375,13 +328,6 @@ class Delivery:
         if self.identity is None:
             self.identity = await self.calls.identity()
         return self.identity
-
-    async def _delete(self, channel: str, ts: str) -> None:
-        try:
-            await self.calls.call("chat.delete", channel=channel, ts=ts)
-        except Refused as refused:
-            if refused.error != "message_not_found":
-                log.error("Slack keeps message %s in %s: %s", ts, channel, refused.error)
 
     # A thread without its first message
 
@@ -408,13 +354,13 @@ class Delivery:
     async def _clear_root(self) -> None:
         memory, channel = self.memory, self._thread.channel
         if memory.sweep:
-            at_root = _Spot(channel=channel, thread_ts=None)
+            at_root = Spot(channel=channel, thread_ts=None)
             for message in await self._own_messages(at_root, float(self._thread.ts)):
                 if message.post_id in memory.sweep and message.thread_ts is None:
                     memory.strays.add(message.ts)
             memory.sweep.clear()
         for ts in sorted(memory.strays):
-            await self._delete(channel, ts)
+            await self.calls.delete(channel, ts)
             memory.strays.discard(ts)
 
     async def _tell_staff(self, entry: OutboxEntry, text: str, openers: Sequence[str]) -> Posted:
@@ -432,11 +378,11 @@ class Delivery:
             _log_refused(entry.post, refused)
         return posted
 
-    async def _direct(self, people: Sequence[str]) -> Sequence[_Spot]:
+    async def _direct(self, people: Sequence[str]) -> Sequence[Spot]:
         if not people:
             log.error("nobody to tell about case %s", self.lease.case_id)
         answers = [await self.calls.call("conversations.open", users=person) for person in people]
-        return [_Spot(channel=str(answer["channel"]["id"]), thread_ts=None) for answer in answers]
+        return [Spot(channel=str(answer["channel"]["id"]), thread_ts=None) for answer in answers]
 
     # Changes, reactions, private lines
 
@@ -445,7 +391,7 @@ class Delivery:
         target = await self._posted(update_of)
         if target is None or not target.message_id:
             return _NOWHERE
-        at_target = _Spot(channel=target.channel, thread_ts=None)
+        at_target = Spot(channel=target.channel, thread_ts=None)
         message = (await self._drawn(entry.post, at_target))[-1]
         try:
             await self.calls.call(
@@ -464,7 +410,7 @@ class Delivery:
     async def _post_instead(self, entry: OutboxEntry, content: Approval, target: Posted) -> Posted:
         """A short line with the outcome; a card that is still open is posted anew."""
         in_thread = target.channel == self._thread.channel
-        spot = self._in_thread if in_thread else _Spot(channel=target.channel, thread_ts=None)
+        spot = self._in_thread if in_thread else Spot(channel=target.channel, thread_ts=None)
         try:
             if content.card.outcome:
                 messages = [outcome_line(content.card.title, content.card.outcome)]

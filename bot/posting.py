@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from slack_sdk.web.async_client import AsyncWebClient
 
+from agent.errors import StoreError
 from agent.ports import CaseStore, Lease
 from bot.cards.message import Audience
-from bot.delivery import Delivery, Memory
-from bot.slack_calls import CALL_TIMEOUT_SECONDS, Identity, SlackCalls, TryLater
+from bot.delivery import Delivery
+from bot.doubles import delete_doubles
+from bot.sends import CLOCK_DIFFERENCE_SECONDS, Memory, Spot
+from bot.slack_calls import CALL_TIMEOUT_SECONDS, Identity, Refused, SlackCalls, TryLater
+from bot.thread import Thread
 
 __all__ = ["LONGEST_WAIT_SECONDS", "Audience", "Poster", "make_client"]
 
@@ -18,6 +23,8 @@ log = logging.getLogger(__name__)
 
 LONGEST_WAIT_SECONDS = 60.0
 """Between two tries while Slack is away."""
+_LOOKS = 5
+"""For doubles, a call's timeout apart: the one that stays has to be noted by its owner first."""
 
 
 def make_client(token: str, base_url: str) -> AsyncWebClient:
@@ -43,6 +50,7 @@ class Poster:
         self._audience = audience
         self._now = now
         self._memories: dict[str, Memory] = {}
+        self._looking: set[asyncio.Task[None]] = set()
         self._identity: Identity | None = None
 
     async def drain(
@@ -84,13 +92,58 @@ class Poster:
         del self._memories[lease.case_id]
         return None
 
-    def forget(self, lease: Lease) -> None:
+    def lost(self, lease: Lease) -> None:
         """A lease was lost, and all that was done under it has ended: nobody knows who sent what
         since. What comes next is a former owner's to this process too, and is looked for in Slack.
+        What this process may have sent too late is looked for a little later, here.
         """
         memory = self._memories.get(lease.case_id)
-        if memory is not None and memory.token == lease.token:
-            del self._memories[lease.case_id]
+        if memory is None or memory.token != lease.token:
+            return
+        del self._memories[lease.case_id]
+        if sent := memory.not_noted():
+            task = asyncio.create_task(
+                self._delete_doubles(lease.case_id, sent), name=f"doubles of case {lease.case_id}"
+            )
+            self._looking.add(task)
+            task.add_done_callback(self._looked)
+
+    async def close(self) -> None:
+        """Look no more."""
+        for task in self._looking:
+            task.cancel()
+        await asyncio.gather(*self._looking, return_exceptions=True)
+
+    async def _delete_doubles(self, case_id: str, sent: Mapping[str, float]) -> None:
+        calls = SlackCalls(
+            client=self._client, now=self._now, seconds_left=lambda: CALL_TIMEOUT_SECONDS
+        )
+        thread = Thread.parse(case_id)
+        spots = [Spot(channel=thread.channel, thread_ts=thread.ts)]
+        if self._audience.approvals_channel not in (None, thread.channel):
+            spots.append(Spot(channel=self._audience.approvals_channel, thread_ts=None))
+        for _ in range(_LOOKS):
+            await asyncio.sleep(CALL_TIMEOUT_SECONDS)
+            try:
+                if self._identity is None:
+                    self._identity = await calls.identity()
+                if await delete_doubles(
+                    calls,
+                    self._store,
+                    case_id,
+                    sent,
+                    identity=self._identity,
+                    spots=spots,
+                    oldest=max(min(sent.values()) - CLOCK_DIFFERENCE_SECONDS, float(thread.ts)),
+                ):
+                    return
+            except (TryLater, Refused, StoreError) as reason:
+                log.warning("doubles of case %s can't be looked for: %s", case_id, reason)
+
+    def _looked(self, task: asyncio.Task[None]) -> None:
+        self._looking.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("%s can't be looked for", task.get_name(), exc_info=task.exception())
 
     def _memory(self, lease: Lease, claimed_at: float) -> Memory:
         memory = self._memories.get(lease.case_id)

@@ -144,6 +144,14 @@ class SlackCalls:
             return TryLater(error)
         return Refused(error)
 
+    async def delete(self, channel: str, ts: str) -> None:
+        """Take a message of ours away; one that Slack keeps is only logged."""
+        try:
+            await self.call("chat.delete", channel=channel, ts=ts)
+        except Refused as refused:
+            if refused.error != "message_not_found":
+                log.error("Slack keeps message %s in %s: %s", ts, channel, refused.error)
+
     async def identity(self) -> Identity:
         answer = await self.call("auth.test")
         return Identity(bot_id=str(answer.get("bot_id", "")), url=str(answer.get("url", "")))

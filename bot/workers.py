@@ -173,7 +173,7 @@ class Workers:
                 keeping.cancel()
                 mailing.cancel()
         except* LeaseLost:
-            self._poster.forget(held.lease)
+            self._poster.lost(held.lease)
             log.warning("case %s was taken over by another worker", held.lease.case_id)
 
     async def _leave(self, held: _Held, mail: _Mail) -> None:

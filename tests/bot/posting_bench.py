@@ -66,6 +66,13 @@ class Bench:
         """The post ids of the bot's messages in the thread."""
         return [post_id_of(message) for message in self.posts]
 
+    def called(self, method: str) -> int:
+        """How often Slack did what was asked with this method."""
+        return sum(call.method == method and call.ok for call in self.slack.calls)
+
+    def deleted(self) -> int:
+        return self.called("chat.delete")
+
     async def where(self, post_id: str) -> Posted | None:
         return await self.store.posted(self.case.case_id, post_id)
 
