@@ -298,7 +298,9 @@ async def test_when_the_workspace_is_killed_its_bot_ends_and_the_next_start_has_
             ts = posted["message"]["ts"]
             await shown.shown(ts, "Whose case is this?")
             kept = folder / "slack.json"
-            await holds(lambda: "Whose case is this?" in kept.read_text(encoding="utf-8"))
+            await holds(
+                lambda: kept.exists() and "Whose case is this?" in kept.read_text(encoding="utf-8")
+            )
     finally:
         process.send_signal(signal.SIGKILL)
         await process.wait()
