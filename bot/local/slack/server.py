@@ -207,13 +207,14 @@ class LocalSlack:
         of everything, when the time is over."""
         deadline = time.monotonic() + timeout_seconds
         while True:
+            heard = self._bell.rings
             found = predicate()
             if found:
                 return found
             left = deadline - time.monotonic()
             if left <= 0:
                 raise AssertionError(f"not within {timeout_seconds} s\n\n{self.picture()}")
-            await self._bell.wait(min(left, _LOOK_AGAIN_SECONDS))
+            await self._bell.wait(min(left, _LOOK_AGAIN_SECONDS), heard=heard)
 
     def picture(self) -> str:
         """All threads, private messages, modals, errors and refusals as text."""

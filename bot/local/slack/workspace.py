@@ -218,25 +218,30 @@ Happening = Posted | Changed | Deleted | Reacted | Joined
 
 
 class Bell:
-    """Rung on every change of anything that a waiting test may look at."""
+    """Rung on every change of anything that somebody may wait for. `rings` counts."""
 
     def __init__(self) -> None:
+        self.rings = 0
         self._waiters: set[asyncio.Future[None]] = set()
 
     def ring(self) -> None:
+        self.rings += 1
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
         self._waiters.clear()
 
-    async def wait(self, timeout_seconds: float) -> None:
-        """Returns at the next ring, or after the time."""
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.add(waiter)
-        try:
-            await asyncio.wait({waiter}, timeout=timeout_seconds)
-        finally:
-            self._waiters.discard(waiter)
+    async def wait(self, timeout_seconds: float, *, heard: int) -> int:
+        """Returns at the next ring, or after the time, and at once when it rang more often than
+        `heard`: what rings while one looks elsewhere is not lost. Returns `rings`."""
+        if self.rings == heard:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.add(waiter)
+            try:
+                await asyncio.wait({waiter}, timeout=timeout_seconds)
+            finally:
+                self._waiters.discard(waiter)
+        return self.rings
 
 
 class Workspace:

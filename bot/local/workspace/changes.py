@@ -71,11 +71,17 @@ class Changes:
     async def run(self) -> None:
         """Keep looking until cancelled."""
         bell = self._slack.workspace.bell
+        heard = 0
         while True:
-            await bell.wait(LOOK_SECONDS)
-            self._compare()
-            self._look()
+            heard = await bell.wait(LOOK_SECONDS, heard=heard)
+            self.look()
             await asyncio.sleep(GATHER_SECONDS)
+
+    def look(self) -> None:
+        """Compare now. Before anything is shown, too: of what comes and goes between two looks no
+        page would be told otherwise, and it would stay on one that was shown it meanwhile."""
+        self._compare()
+        self._look_elsewhere()
 
     async def serve(self, request: web.Request, user_id: str) -> web.StreamResponse:
         """One page's socket, until it closes."""
@@ -135,7 +141,7 @@ class Changes:
         if self._seen.sockets():
             self._tell({"what": "trouble"}, None)
 
-    def _look(self) -> None:
+    def _look_elsewhere(self) -> None:
         files = tuple(_stamp(each) for each in self._watched())
         if files != self._files:
             self._files = files

@@ -118,8 +118,9 @@ class SlackKeeper:
     async def run(self) -> None:
         """Keep writing until cancelled."""
         bell = self._slack.workspace.bell
+        heard = 0
         while True:
-            await bell.wait(LOOK_SECONDS)
+            heard = await bell.wait(LOOK_SECONDS, heard=heard)
             await asyncio.sleep(GATHER_SECONDS)
             self.write()
 

@@ -191,11 +191,12 @@ class _Playing:
         bell = self._slack.workspace.bell
         try:
             while not self._go_on.is_set():
+                heard = bell.rings
                 if turn.done():
                     self.tell(f"Somebody acts by hand where {turn.who} {turn.what}")
                     return True
                 told = asyncio.create_task(self._go_on.wait())
-                rung = asyncio.create_task(bell.wait(LOOK_SECONDS))
+                rung = asyncio.create_task(bell.wait(LOOK_SECONDS, heard=heard))
                 await asyncio.wait({told, rung}, return_when=asyncio.FIRST_COMPLETED)
                 told.cancel()
                 rung.cancel()

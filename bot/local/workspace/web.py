@@ -64,7 +64,8 @@ class PageServer:
 
     def application(self) -> web.Application:
         application = web.Application(
-            client_max_size=MAX_BODY_BYTES, middlewares=[_only_from_here, _telling_errors]
+            client_max_size=MAX_BODY_BYTES,
+            middlewares=[_only_from_here, _telling_errors, self._looking],
         )
         application.on_response_prepare.append(_add_headers)
         application.on_shutdown.append(self._hang_up)
@@ -224,6 +225,12 @@ class PageServer:
         return web.json_response({"ok": True} | player.as_json())
 
     # Inside
+
+    @web.middleware
+    async def _looking(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.method == "GET" and request.path.startswith("/api/"):
+            self._world.changes.look()
+        return await handler(request)
 
     def _viewer(self, request: web.Request) -> str:
         """Whose eyes it is seen with."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -21,6 +22,7 @@ from bot.local.slack.seed import (
     SAM,
     SUPPORT_CASES,
 )
+from bot.local.workspace.changes import Changes
 from bot.local.workspace.web import PAGE
 from bot.local.workspace.world import World
 from tests.bot.local.workspace_bench import Json, Page, page_without_bot
@@ -327,6 +329,24 @@ async def test_a_notice_names_what_changed_for_those_who_see_it(page: Page, worl
             GITA, world.slack.app, {"type": "home", "blocks": []}, None
         )
         await gitas.until({"what": "home"})
+
+
+async def test_what_was_shown_and_is_gone_again_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def busy(_: Changes) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Changes, "run", busy)
+    channel = {"what": "channel", "channel": SUPPORT_CASES}
+    async with page_without_bot(tmp_path / "state") as (page, _), page.live(RAVI) as ravis:
+        ts = (await page.did(RAVI, "post", channel=SUPPORT_CASES, text="oh"))["message"]["ts"]
+        shown = await page.get(f"/api/channel/{SUPPORT_CASES}?as={RAVI}")
+        assert shown["messages"][-1]["ts"] == ts
+        await ravis.until(channel)
+        await page.did(RAVI, "delete", channel=SUPPORT_CASES, ts=ts)
+        await page.get("/api/trouble")
+        await ravis.until(channel)
 
 
 async def test_a_view_is_seen_by_its_person_alone(page: Page, world: World) -> None:

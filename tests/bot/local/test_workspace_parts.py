@@ -15,6 +15,7 @@ import pytest
 import bot
 from agent.errors import ConfigurationError
 from bot.local.play.scene import own_manifest
+from bot.local.slack.workspace import Bell
 from bot.local.workspace import supervisor
 from bot.local.workspace.clock import FileClock
 from bot.local.workspace.folder import StateFolder
@@ -233,3 +234,19 @@ async def test_the_next_free_port_is_taken(tmp_path: Path) -> None:
         async with serving(settings, port=taken, fresh=False, folder=tmp_path) as url:
             port = int(url.rpartition(":")[2])
             assert taken < port < taken + 20
+
+
+# What rings ---------------------------------------------------------------------------------------
+
+
+async def test_a_ring_while_one_is_busy_elsewhere_is_heard() -> None:
+    bell = Bell()
+    heard = bell.rings
+    bell.ring()
+    async with asyncio.timeout(5):
+        heard = await bell.wait(60, heard=heard)
+        assert await bell.wait(0.01, heard=heard) == heard
+        waiting = asyncio.create_task(bell.wait(60, heard=heard))
+        await asyncio.sleep(0)
+        bell.ring()
+        assert await waiting == heard + 1

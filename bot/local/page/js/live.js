@@ -19,7 +19,10 @@ const RETRY_MS = 1000;
 let socket = null;
 let boot = null;
 
-/** Listen as the person that looks; again after a switch of person or a cut. */
+/**
+ * Listen as the person that looks; again after a switch of person or a cut. What changed before the
+ * server knew of this page was told to nobody: when it says hello, all that is shown is fetched.
+ */
 export function listen(onRestart) {
   socket?.close();
   const scheme = location.protocol === "https:" ? "wss" : "ws";
@@ -30,10 +33,9 @@ export function listen(onRestart) {
     if (notice.type === "hello") {
       const restarted = boot !== null && boot !== notice.boot;
       boot = notice.boot;
-      const missed = !state.connected;
       update({ connected: true });
       if (restarted) onRestart();
-      else if (missed) refetchAll();
+      else refetchAll();
     } else {
       for (const change of notice.changes) refetch(change);
     }
@@ -65,11 +67,11 @@ function refetch(change) {
     case "workspace":
       return loadWorkspace();
     case "channel":
-      return state.channels[change.channel] && loadChannel(change.channel);
+      return isKnown(change.channel) && loadChannel(change.channel);
     case "thread":
       return isOpen(change) && loadThread(state.thread);
     case "home":
-      return state.home && loadHome();
+      return (state.home || state.place?.kind === "home") && loadHome();
     case "modal":
       return loadModal();
     case "case":
@@ -86,5 +88,8 @@ function refetch(change) {
       return null;
   }
 }
+
+// One that is still being fetched is asked for again.
+const isKnown = (id) => state.channels[id] || state.place?.id === id;
 
 const isOpen = ({ channel, ts }) => state.thread?.channel === channel && state.thread.ts === ts;

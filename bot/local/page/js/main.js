@@ -31,9 +31,9 @@ function draw() {
 /** Somebody else looks from now on. */
 async function become() {
   listeningAs = state.me;
-  listen(restarted);
   await loadWorkspace();
   settle();
+  listen(restarted);
 }
 
 /** The workspace began anew: what was open may be gone. */

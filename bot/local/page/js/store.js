@@ -84,12 +84,15 @@ export function renderWith(draw) {
   draw();
 }
 
-/** Change the state by a few new values, and render soon. */
+/**
+ * Change the state by a few new values. The page shows them before the next key or click comes in:
+ * one that came sooner would go to what is closing, and be lost.
+ */
 export function update(change) {
   Object.assign(state, change);
   if (due || !render) return;
   due = true;
-  requestAnimationFrame(() => {
+  queueMicrotask(() => {
     due = false;
     render();
   });

@@ -31,11 +31,7 @@ export function messages(list, { where, name, key, newFrom = null, before = null
     {
       class: "scroll",
       key,
-      onscroll: ({ currentTarget: box }) => {
-        // The news of our own scrolling comes late: what grew meanwhile is no wish to leave the end.
-        if (box.isAtEnd && box.scrollTop === box.wentTo) return;
-        box.isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END_PX;
-      },
+      onscroll: ({ currentTarget: box }) => noticeScroll(box),
       created: (box) => {
         // What grows later (a photo that arrives) moves the end away without a render.
         box.growth = new ResizeObserver(() => stayAtEnd(box));
@@ -50,11 +46,19 @@ export function messages(list, { where, name, key, newFrom = null, before = null
   );
 }
 
+/** The browser tells of it late. What grew since the last look is no wish to leave the end. */
+function noticeScroll(box) {
+  if (box.scrollTop === box.seenTop) return;
+  box.seenTop = box.scrollTop;
+  box.isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END_PX;
+}
+
 function stayAtEnd(box) {
-  box.isAtEnd ??= true;
+  if (box.isAtEnd === undefined) box.isAtEnd = true;
+  else noticeScroll(box);
   if (!box.isAtEnd) return;
   box.scrollTop = box.scrollHeight;
-  box.wentTo = box.scrollTop;
+  box.seenTop = box.scrollTop;
 }
 
 const arrows = roving("[data-message]", { wraps: false });

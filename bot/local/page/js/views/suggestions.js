@@ -67,7 +67,8 @@ export function complete(key, id, option) {
   const { from } = state.suggest;
   const text = field.value.slice(0, from) + option.insert + field.value.slice(field.selectionStart);
   update({ drafts: { ...state.drafts, [key]: text }, suggest: null });
-  requestAnimationFrame(() => {
+  // After the render, which moves the caret to the end.
+  queueMicrotask(() => {
     const caret = from + option.insert.length;
     field.setSelectionRange(caret, caret);
   });
