@@ -33,8 +33,9 @@ from bot.cards.draw import draw
 from bot.cards.line import notice, outcome_line
 from bot.cards.message import Audience, Message
 from bot.cards.new_case import offer, opened
+from bot.doubles import keep_one
 from bot.opening import open_case
-from bot.sends import CLOCK_DIFFERENCE_SECONDS, Attempt, Memory, Spot
+from bot.sends import CLOCK_DIFFERENCE_SECONDS, Attempt, Memory, Spot, message_id_of, post_of
 from bot.slack_calls import (
     CALL_TIMEOUT_SECONDS,
     Identity,
@@ -170,7 +171,9 @@ class Delivery:
         """The place of the last one, which has the buttons."""
         posted = _NOWHERE
         for number, message in enumerate(messages, start=1):
-            posted = await self._post_one(entry, _message_id(entry.post, number), spot, message)
+            posted = await self._post_one(
+                entry, message_id_of(entry.post.post_id, number), spot, message
+            )
         return posted
 
     async def _post_one(
@@ -302,18 +305,17 @@ class Delivery:
             if spot == self._in_thread and refused.error == "thread_not_found":
                 raise _DeadRoot from refused
             raise
-        first: dict[str, OwnMessage] = {}
+        together: dict[str, list[OwnMessage]] = {}
         for message in found:
-            kept = first.setdefault(message.post_id, message)
-            if kept is message:
-                continue
-            recorded = await self._posted(message.post_id)
-            if recorded and recorded.message_id == message.ts:
-                kept, message = message, kept
-                first[kept.post_id] = kept
-            await self.calls.delete(spot.channel, message.ts)
-        self._read[spot] = (oldest, list(first.values()))
-        return self._read[spot][1]
+            together.setdefault(message.post_id, []).append(message)
+        kept = [
+            await keep_one(self.calls, spot.channel, same, await self._posted(post_of(message_id)))
+            if len(same) > 1
+            else same[0]
+            for message_id, same in together.items()
+        ]
+        self._read[spot] = (oldest, kept)
+        return kept
 
     async def _posted(self, post_id: str) -> Posted | None:
         here = self.memory.out.get(post_id)
@@ -372,7 +374,7 @@ class Delivery:
         posted = _NOWHERE
         try:
             for number, spot in enumerate([root] if root else await self._direct(openers), start=1):
-                message_id = _message_id(entry.post, number)
+                message_id = message_id_of(entry.post.post_id, number)
                 posted = await self._post_one(entry, message_id, spot, shared)
         except Refused as refused:
             _log_refused(entry.post, refused)
@@ -422,11 +424,6 @@ class Delivery:
         except Refused as refused:
             _log_refused(entry.post, refused)
             return _NOWHERE
-
-
-def _message_id(post: Post, number: int) -> str:
-    """What a post's message is found by: the post's id for the first, "…#2" and so on."""
-    return post.post_id if number == 1 else f"{post.post_id}#{number}"
 
 
 def _log_refused(post: Post, refused: Refused) -> None:

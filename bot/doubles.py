@@ -1,16 +1,30 @@
-"""Doubles that a process leaves which stood still for longer than its lease.
+"""A message that stands twice: one stays, and all choose the same one.
 
-Its send may go out only when it moves again, after the next owner looked for it and posted. Nobody
-would look again; so the process itself does, once it knows that its lease was lost.
+Doubles are found when a place is read back, and by a process that stood still for longer than its
+lease. Its send may go out only when it moves again, after the next owner looked for it and posted.
+Nobody would look again; so the process itself does, once it knows that its lease was lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from agent.ports import CaseStore
-from bot.sends import Spot
-from bot.slack_calls import Identity, SlackCalls
+from agent.ports import CaseStore, Posted
+from bot.sends import Spot, post_of
+from bot.slack_calls import Identity, OwnMessage, SlackCalls
+
+
+async def keep_one(
+    calls: SlackCalls, channel: str, same: Sequence[OwnMessage], place: Posted | None
+) -> OwnMessage:
+    """Of a message's several (oldest first), delete all but the one that the records have, else
+    the first. Returns the one that stays. Raises `TryLater` and `Refused`."""
+    recorded = place.message_id if place is not None else None
+    kept = next((each for each in same if each.ts == recorded), same[0])
+    for each in same:
+        if each is not kept:
+            await calls.delete(channel, each.ts)
+    return kept
 
 
 async def delete_doubles(
@@ -23,25 +37,18 @@ async def delete_doubles(
     spots: Sequence[Spot],
     oldest: float,
 ) -> bool:
-    """Of these messages, delete each one that stands a second time, and keep what the records have.
+    """Of these messages, keep one each.
 
     False when they don't have all of them yet: a new owner may still be about to post or note one.
     Raises `TryLater`, `Refused` and the store's.
     """
-    # A post of several messages is noted as a whole.
-    noted = {each: await store.posted(case_id, each.partition("#")[0]) for each in message_ids}
+    noted = {each: await store.posted(case_id, post_of(each)) for each in message_ids}
     for spot in spots:
         messages = await calls.own_messages(identity, spot.channel, spot.thread_ts, oldest=oldest)
         for message_id, place in noted.items():
-            times = [
-                message.ts
-                for message in messages
-                if (message.case_id, message.post_id) == (case_id, message_id)
+            same = [
+                each for each in messages if (each.case_id, each.post_id) == (case_id, message_id)
             ]
-            if place is None or len(times) < 2:
-                continue
-            kept = place.message_id if place.message_id in times else times[0]
-            for ts in times:
-                if ts != kept:
-                    await calls.delete(spot.channel, ts)
+            if place is not None and same:
+                await keep_one(calls, spot.channel, same, place)
     return None not in noted.values()

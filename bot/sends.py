@@ -11,6 +11,16 @@ CLOCK_DIFFERENCE_SECONDS = 300.0
 """How far our clock and Slack's may be apart when a send of our own is looked for."""
 
 
+def message_id_of(post_id: str, number: int) -> str:
+    """What a post's message is found by: the post's id for the first, "…#2" and so on."""
+    return post_id if number == 1 else f"{post_id}#{number}"
+
+
+def post_of(message_id: str) -> str:
+    """The post that a message is of. Of several the records have the last one's place."""
+    return message_id.partition("#")[0]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spot:
     """Where messages go: a thread, or a channel's root when there is none."""

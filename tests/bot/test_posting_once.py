@@ -280,6 +280,23 @@ async def test_of_two_doubles_the_one_that_is_recorded_stays(bench: Bench):
     assert bench.ids() == ["p1", "p2"]
 
 
+async def test_of_two_last_parts_the_one_that_is_recorded_stays(
+    bench: Bench,
+):
+    owner = bench.owner()
+    await owner.say(LONG_REPLY)
+    early = await post_by_hand(bench, "p1#4")
+    await owner.drain()
+    recorded = await bench.where("p1")
+    assert recorded is not None
+    bench.slack.faults.drop_answer("chat.postMessage")
+    await owner.say(samples.LINE, start=2)
+    assert await owner.drain_when_told() is None
+    assert recorded.message_id in [message.ts for message in bench.posts]
+    assert early not in [message.ts for message in bench.posts]
+    assert bench.ids() == ["p1", "p1#2", "p1#3", "p1#4", "p2"]
+
+
 async def test_a_new_owner_finds_what_the_former_one_posted_and_did_not_note(bench: Bench):
     former, new = bench.owner(), bench.owner()
     bench.slack.faults.drop_answer("chat.postMessage")
