@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agent.case import Case, Content, Event, NotACase, Post, ts_of
+from agent.case import Case, Content, Event, NotACase, Post, Reply, ts_of
 from agent.ports import CaseStore, Change, Lease, Posted
 from bot.actions import POST_METADATA
 from bot.local.slack import LocalSlack, Message
@@ -25,6 +25,8 @@ TIMEOUT_SECONDS = 3.0
 LEASE_SECONDS = 1_000.0
 """Long, because nobody renews it here."""
 
+LONG_REPLY = Reply(text="A sentence of the reply. " * 400, run_id="r1")
+"""Four messages long."""
 OPENED = Event(event_id="opened", ts=ts_of(1.0), fact=NotACase(by=samples.RAVI))
 
 
