@@ -132,11 +132,17 @@ async def new_desk(browser: Browser, workspace: str) -> AsyncGenerator[NewDesk]:
     desks: list[Desk] = []
 
     async def make(
-        width: int = 1440, height: int = 900, theme: str = "light", address: str = workspace
+        width: int = 1440,
+        height: int = 900,
+        theme: str = "light",
+        address: str = workspace,
+        touch: bool = False,
     ) -> Desk:
         context = await browser.new_context(
             viewport=ViewportSize(width=width, height=height),
             color_scheme="dark" if theme == "dark" else "light",
+            has_touch=touch,
+            is_mobile=touch,
             permissions=["clipboard-read", "clipboard-write"],
         )
         context.set_default_timeout(WAIT_MS)

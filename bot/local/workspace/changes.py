@@ -74,14 +74,30 @@ class Changes:
         heard = 0
         while True:
             heard = await bell.wait(LOOK_SECONDS, heard=heard)
-            self.look()
+            self.compare()
+            self._look()
             await asyncio.sleep(GATHER_SECONDS)
 
-    def look(self) -> None:
-        """Compare now. Before anything is shown, too: of what comes and goes between two looks no
-        page would be told otherwise, and it would stay on one that was shown it meanwhile."""
-        self._compare()
-        self._look_elsewhere()
+    def compare(self) -> None:
+        """Compare the local Slack now. Before anything is shown, too: of what comes and goes in
+        between no page would be told otherwise, and it would stay on one that was shown it."""
+        workspace = self._slack.workspace
+        for message in self._seen.messages():
+            channel = workspace.channels.get(message.channel)
+            members = set(channel.members) if channel else set[str]()
+            readers = {message.ephemeral_to} if message.ephemeral_to else members
+            self._tell({"what": "channel", "channel": message.channel}, readers)
+            thread: Json = {"what": "thread", "channel": message.channel, "ts": message.root_ts}
+            self._tell(thread, readers)
+            self._tell({"what": "workspace"}, readers)
+        if self._seen.directory():
+            self._tell({"what": "workspace"}, None)
+        for user_id in self._seen.homes():
+            self._tell({"what": "home"}, {user_id})
+        for user_id in self._seen.modals():
+            self._tell({"what": "modal"}, {user_id})
+        if self._seen.sockets():
+            self._tell({"what": "trouble"}, None)
 
     async def serve(self, request: web.Request, user_id: str) -> web.StreamResponse:
         """One page's socket, until it closes."""
@@ -122,26 +138,7 @@ class Changes:
                 live.changes[tuple(map(str, change.values()))] = change
                 live.ready.set()
 
-    def _compare(self) -> None:
-        workspace = self._slack.workspace
-        for message in self._seen.messages():
-            channel = workspace.channels.get(message.channel)
-            members = set(channel.members) if channel else set[str]()
-            readers = {message.ephemeral_to} if message.ephemeral_to else members
-            self._tell({"what": "channel", "channel": message.channel}, readers)
-            thread: Json = {"what": "thread", "channel": message.channel, "ts": message.root_ts}
-            self._tell(thread, readers)
-            self._tell({"what": "workspace"}, readers)
-        if self._seen.directory():
-            self._tell({"what": "workspace"}, None)
-        for user_id in self._seen.homes():
-            self._tell({"what": "home"}, {user_id})
-        for user_id in self._seen.modals():
-            self._tell({"what": "modal"}, {user_id})
-        if self._seen.sockets():
-            self._tell({"what": "trouble"}, None)
-
-    def _look_elsewhere(self) -> None:
+    def _look(self) -> None:
         files = tuple(_stamp(each) for each in self._watched())
         if files != self._files:
             self._files = files
@@ -227,4 +224,5 @@ def _stamp(path: Path) -> object:
         stat = path.stat()
     except FileNotFoundError:
         return None
-    return stat.st_mtime_ns, stat.st_size
+    # SQLite makes an empty log beside a file that is only read, and takes it away.
+    return (stat.st_mtime_ns, stat.st_size) if stat.st_size else None

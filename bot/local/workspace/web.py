@@ -65,7 +65,7 @@ class PageServer:
     def application(self) -> web.Application:
         application = web.Application(
             client_max_size=MAX_BODY_BYTES,
-            middlewares=[_only_from_here, _telling_errors, self._looking],
+            middlewares=[_only_from_here, _telling_errors, self._comparing],
         )
         application.on_response_prepare.append(_add_headers)
         application.on_shutdown.append(self._hang_up)
@@ -227,9 +227,9 @@ class PageServer:
     # Inside
 
     @web.middleware
-    async def _looking(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _comparing(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.method == "GET" and request.path.startswith("/api/"):
-            self._world.changes.look()
+            self._world.changes.compare()
         return await handler(request)
 
     def _viewer(self, request: web.Request) -> str:

@@ -17,7 +17,7 @@ let lastSpoken = "";
 export function follow() {
   readWhatIsShown();
   followTheStory();
-  sayNewcomers();
+  if (document.visibilityState === "visible") sayNewcomers();
   nameTheTab();
 }
 

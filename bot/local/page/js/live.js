@@ -60,6 +60,7 @@ export function refetchAll() {
     loadThread(state.thread);
     loadCase(state.thread);
   }
+  if (state.exchange) loadExchange(state.exchange);
 }
 
 function refetch(change) {

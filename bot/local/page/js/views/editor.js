@@ -34,7 +34,12 @@ export function editor() {
       },
       oninput: (event) => update({ editing: { ...state.editing, text: event.target.value } }),
       onkeydown: (event) => {
-        if (event.key === "Escape") stop();
+        if (event.isComposing) return;
+        if (event.key === "Escape") {
+          // The thread around it stays.
+          event.stopPropagation();
+          stop();
+        }
         if (event.key === "Enter" && !event.shiftKey) {
           event.preventDefault();
           saveEdit();

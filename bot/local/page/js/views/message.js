@@ -41,8 +41,9 @@ export function message(it, { where, compact = false, last = false }) {
         onfocusout: (event) => {
           if (!event.currentTarget.contains(event.relatedTarget)) update({ focused: null });
         },
-        onmouseenter: () => update({ hot: id }),
-        onmouseleave: () => state.hot === id && update({ hot: null }),
+        // A finger has no place to rest: the tap that shows the tools would press one of them.
+        onpointerenter: ({ pointerType }) => pointerType !== "touch" && update({ hot: id }),
+        onpointerleave: () => state.hot === id && update({ hot: null }),
         onkeydown: (event) => keydown(event, it, where),
         rendered: goThere(it),
       },

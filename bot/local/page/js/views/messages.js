@@ -46,17 +46,23 @@ export function messages(list, { where, name, key, newFrom = null, before = null
   );
 }
 
-/** The browser tells of it late. What grew since the last look is no wish to leave the end. */
+/**
+ * The browser tells of it late. Only who scrolls up wishes to leave the end: what grew since the
+ * last look is no such wish, nor what the browser moves when lines break anew. A list that is
+ * hidden stands at 0.
+ */
 function noticeScroll(box) {
-  if (box.scrollTop === box.seenTop) return;
+  if (!box.clientHeight || box.scrollTop === box.seenTop) return;
+  const isUp = box.scrollTop < box.seenTop;
   box.seenTop = box.scrollTop;
+  if (box.isAtEnd && !isUp) return;
   box.isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END_PX;
 }
 
 function stayAtEnd(box) {
   if (box.isAtEnd === undefined) box.isAtEnd = true;
   else noticeScroll(box);
-  if (!box.isAtEnd) return;
+  if (!box.isAtEnd || !box.clientHeight) return;
   box.scrollTop = box.scrollHeight;
   box.seenTop = box.scrollTop;
 }

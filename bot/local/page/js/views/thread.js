@@ -30,7 +30,7 @@ export function thread() {
         update({ focusThread: false });
         if (!state.target) pane.querySelector("[data-composer]")?.focus();
       },
-      onkeydown: (event) => event.key === "Escape" && !state.editing && closeThread(),
+      onkeydown: (event) => event.key === "Escape" && closeThread(),
     },
     h(
       "header",
