@@ -15,12 +15,7 @@ from bot.sends import Spot
 from bot.slack_calls import SlackCalls
 from bot.webapi import send
 from tests.bot import card_samples as samples
-from tests.bot.posting_bench import (
-    LONG_REPLY,
-    TIMEOUT_SECONDS,
-    Bench,
-    opened_bench,
-)
+from tests.bot.posting_bench import LONG_REPLY, TIMEOUT_SECONDS, Bench, opened_bench
 
 
 @pytest.fixture
@@ -163,9 +158,7 @@ async def test_of_two_doubles_the_one_that_is_recorded_stays(bench: Bench):
     assert bench.ids() == ["p1", "p2"]
 
 
-async def test_of_two_last_parts_the_one_that_is_recorded_stays(
-    bench: Bench,
-):
+async def test_of_two_last_parts_the_one_that_is_recorded_stays(bench: Bench):
     owner = bench.owner()
     await owner.say(LONG_REPLY)
     early = await post_by_hand(bench, "p1#4")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from uuid import uuid4
 
 import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import NewDesk
-from tests.browser.desk import CASES, Desk
+from tests.browser.desk import CASES, OMAR, Desk
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -112,3 +113,23 @@ async def test_new_messages_are_said_to_a_screen_reader(desk: Desk, new_desk: Ne
     await expect(desk.page.locator("[aria-live=polite]")).to_contain_text(
         "Meena Joshi: Anybody there?"
     )
+
+
+async def test_what_came_while_the_tab_was_hidden_is_said_when_it_is_seen_again(
+    desk: Desk,
+) -> None:
+    here, away = f"You see this {uuid4()}", f"You are away {uuid4()}"
+    await desk.go_to("random")
+    said = desk.page.locator("[aria-live=polite]")
+    await desk.act(OMAR, "post", channel="C0RANDOM01", text=here)
+    await expect(said).to_contain_text(here)
+    see = """state => {
+        Object.defineProperty(document, "visibilityState", {get: () => state, configurable: true});
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    await desk.page.evaluate(see, "hidden")
+    await desk.act(OMAR, "post", channel="C0RANDOM01", text=away)
+    await expect(desk.message(away)).to_be_visible()
+    await expect(said).not_to_contain_text(away)
+    await desk.page.evaluate(see, "visible")
+    await expect(said).to_contain_text(away)

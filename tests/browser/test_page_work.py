@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import WebSocketRoute, expect
 
 from tests.browser.conftest import NewDesk
-from tests.browser.desk import Desk, photo
+from tests.browser.desk import CASES, Desk, photo
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -173,3 +173,21 @@ async def test_what_somebody_writes_appears_on_others_pages_by_itself(
     await unread.click()
     await expect(other.message("please have a look")).to_contain_text("@Priya Menon")
     await expect(other.rail.get_by_role("button", name="random", exact=True)).to_be_visible()
+
+
+async def test_a_call_that_is_looked_at_is_fetched_again_after_a_cut(
+    new_desk: NewDesk, laptop_case: str
+) -> None:
+    desk = await new_desk()
+    sockets: list[WebSocketRoute] = []
+
+    async def passed_on(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        socket.connect_to_server()
+
+    await desk.page.route_web_socket("**/api/live*", passed_on)
+    await desk.open_thread(CASES, laptop_case)
+    await desk.run.get_by_role("button", name="Step 3").click()
+    await expect(desk.page.get_by_role("region", name="Reply")).to_be_visible()
+    async with desk.page.expect_response("**/api/exchange/**"):
+        await sockets[-1].close()

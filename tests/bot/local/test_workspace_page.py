@@ -331,13 +331,30 @@ async def test_a_notice_names_what_changed_for_those_who_see_it(page: Page, worl
         await gitas.until({"what": "home"})
 
 
-async def test_what_was_shown_and_is_gone_again_is_told_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def busy(_: Changes) -> None:
+@pytest.fixture
+def busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine has so much to do that the server never looks by itself for what changed."""
+
+    async def run(_: Changes) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(Changes, "run", busy)
+    monkeypatch.setattr(Changes, "run", run)
+
+
+@pytest.mark.usefixtures("busy")
+async def test_looking_finds_no_files_changed_that_other_looks_may_have_opened(
+    tmp_path: Path,
+) -> None:
+    channel = {"what": "channel", "channel": SUPPORT_CASES}
+    async with page_without_bot(tmp_path / "state") as (page, _), page.live(RAVI) as ravis:
+        (tmp_path / "state" / "casethread.db-wal").write_bytes(b"a write")
+        await page.did(RAVI, "post", channel=SUPPORT_CASES, text="hi")
+        await page.get("/api/trouble")
+        assert {"what": "case"} not in await ravis.until(channel)
+
+
+@pytest.mark.usefixtures("busy")
+async def test_what_was_shown_and_is_gone_again_is_told_too(tmp_path: Path) -> None:
     channel = {"what": "channel", "channel": SUPPORT_CASES}
     async with page_without_bot(tmp_path / "state") as (page, _), page.live(RAVI) as ravis:
         ts = (await page.did(RAVI, "post", channel=SUPPORT_CASES, text="oh"))["message"]["ts"]
